@@ -21,8 +21,13 @@ extern "C" {
 struct dk_deferred {
 	__u32 size;
 	/* private: */
-	__u32 thread;
-	__u64 of_dispatcher[6];
+	__u32 thread;			/* the number of the thread that made the call */
+	__u64 since;			/* when the call was deferred, in ms */
+	const void *prov;		/* NULL: completed, or not deferred yet */
+	const void *reg;		/* the function */
+	struct dk_deferred *next;	/* in a list, which the dispatcher protects */
+	struct dk_deferred **link;
+	__u64 forks;			/* of the process before the call was deferred */
 };
 
 /**
@@ -36,7 +41,7 @@ struct dk_deferred {
  */
 DK_INLINE void dk_deferred_init(struct dk_deferred *token)
 {
-	const struct dk_deferred none = { sizeof(none), 0, { 0 } };
+	const struct dk_deferred none = { sizeof(none), 0, 0, NULL, NULL, NULL, NULL, 0 };
 
 	*token = none;
 }

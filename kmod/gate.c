@@ -83,7 +83,7 @@ static atomic_t num_waiters = ATOMIC_INIT(0);
  */
 static struct gate_deferred {
 	raw_spinlock_t lock;
-	struct dkc_deferred *list;
+	struct dk_deferred *list;
 } ____cacheline_aligned_in_smp gate_deferred[1 << GATE_QUEUE_BITS];
 
 struct gate_waiter {
@@ -316,7 +316,7 @@ static struct gate_deferred *deferred_of(const void *prov)
 	return &gate_deferred[hash_ptr(prov, GATE_QUEUE_BITS)];
 }
 
-int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg)
+int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg)
 {
 	struct gate_deferred *g = deferred_of(prov);
 	unsigned long flags;
@@ -328,7 +328,7 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 	return err;
 }
 
-bool dkc_gate_complete(struct dkc_deferred *d, int result)
+bool dkc_gate_complete(struct dk_deferred *d, int result)
 {
 	/* pairs with the release in dkc_deferred_unlink() */
 	const void *prov = smp_load_acquire(&d->prov);

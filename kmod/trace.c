@@ -47,7 +47,7 @@ void dkc_trace_publish(const struct dk_op *op, const struct dkc_table *table)
 	trace_dk_publish(op, table->kind, functions);
 }
 
-void dkc_trace_complete(const struct dkc_deferred *d, int result)
+void dkc_trace_complete(const struct dk_deferred *d, int result)
 {
 	struct dk_traced t = { };
 

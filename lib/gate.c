@@ -94,7 +94,7 @@ u32 dkc_forks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate_record *records;
 static struct gate_overflow *overflow_calls;
-static struct dkc_deferred *deferred_calls;
+static struct dk_deferred *deferred_calls;
 static struct dkc_replaced *replacing;	/* tables whose grace period has not ended */
 static struct dkc_replaced in_use;	/* tables in use after their grace period */
 static unsigned int num_outliving;	/* records for which thread_exit() will not run again */
@@ -558,7 +558,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 	return found;
 }
 
-int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg)
+int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg)
 {
 	pid_t tid = dkc_gate_self ? dkc_gate_self->tid : gettid();
 	sigset_t mask;
@@ -570,7 +570,7 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 	return err;
 }
 
-bool dkc_gate_complete(struct dkc_deferred *d, int result)
+bool dkc_gate_complete(struct dk_deferred *d, int result)
 {
 	sigset_t mask;
 	bool found;

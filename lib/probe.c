@@ -55,7 +55,7 @@ void dkc_trace_publish(const struct dk_op *op, const struct dkc_table *table)
 	PROBE(publish, &op->name[0], table->kind, table->n);
 }
 
-void dkc_trace_complete(const struct dkc_deferred *d, int result)
+void dkc_trace_complete(const struct dk_deferred *d, int result)
 {
 	PROBE(complete, dkc_op_name_of(d->reg), dkc_label_of(d->reg), result, dkc_now() - d->since);
 }

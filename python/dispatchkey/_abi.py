@@ -949,7 +949,12 @@ dk_call._fields_ = [
 dk_deferred._fields_ = [
     ("size", c.c_uint32),
     ("thread", c.c_uint32),
-    ("of_dispatcher", c.c_uint64 * 6),
+    ("since", c.c_uint64),
+    ("prov", c.c_void_p),
+    ("reg", c.c_void_p),
+    ("next", c.POINTER(dk_deferred)),
+    ("link", c.POINTER(c.POINTER(dk_deferred))),
+    ("forks", c.c_uint64),
 ]
 
 dk_hook_info._fields_ = [

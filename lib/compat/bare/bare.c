@@ -15,7 +15,7 @@ static struct dk_registry *default_registry;
 unsigned int dk__bare_sections;
 static unsigned int depth;
 static struct dkc_inside calls[MAX_DEPTH];
-static struct dkc_deferred *deferred_calls;
+static struct dk_deferred *deferred_calls;
 static struct rcu_head *retired;	/* to be freed outside of read sections */
 
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p))
@@ -199,7 +199,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 	return dkc_gate_mine(match, data) || any_deferred(match, data);
 }
 
-int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg)
+int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg)
 {
 	unsigned long flags = interrupts_off();
 	int err = dkc_deferred_link(d, &deferred_calls, prov, reg, 0);
@@ -208,7 +208,7 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 	return err;
 }
 
-bool dkc_gate_complete(struct dkc_deferred *d, int result)
+bool dkc_gate_complete(struct dk_deferred *d, int result)
 {
 	unsigned long flags = interrupts_off();
 	bool found = dkc_is_deferred(d);

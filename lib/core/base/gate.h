@@ -24,6 +24,7 @@
 #define _DKC_GATE_H
 
 #include "world.h"
+#include <dispatchkey-defer.h>
 
 /* A call in flight, for a dkc_inside_fn. */
 struct dkc_inside {
@@ -31,33 +32,18 @@ struct dkc_inside {
 	const struct dkc_reg *reg;	/* the function that runs */
 	const void *op;			/* the operator that was called, or NULL */
 	const void *task;		/* the task or thread; private to the gate */
-	const struct dkc_deferred *deferred;	/* the token of a deferred call, or NULL */
+	const struct dk_deferred *deferred;	/* the token of a deferred call, or NULL */
 };
 
-/*
- * The private layout of a struct dk_deferred. The gate keeps tokens in lists, and protects the
- * lists and the fields.
- */
-struct dkc_deferred {
-	u32 size;
-	u32 thread;			/* the number of the thread that made the call */
-	u64 since;			/* when the call was deferred, in ms of dkc_now() */
-	const void *prov;		/* NULL: completed, or not deferred yet */
-	const struct dkc_reg *reg;
-	struct dkc_deferred *next;
-	struct dkc_deferred **link;
-	u64 forks;			/* dkc_num_forks() when it was deferred */
-} __attribute__((may_alias));
-
 /* If this returns false, the token is not in use: its memory may be freed or used again. */
-static inline bool dkc_is_deferred(const struct dkc_deferred *d)
+static inline bool dkc_is_deferred(const struct dk_deferred *d)
 {
 	/* pairs with the release in dkc_deferred_unlink() */
 	return smp_load_acquire(&d->prov) && d->forks == dkc_num_forks();
 }
 
 /* Called with the lock of the list held. */
-static inline int dkc_deferred_link(struct dkc_deferred *d, struct dkc_deferred **list,
+static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
 {
 	if (dkc_is_deferred(d))
@@ -75,7 +61,7 @@ static inline int dkc_deferred_link(struct dkc_deferred *d, struct dkc_deferred 
 	return 0;
 }
 
-static inline void dkc_deferred_unlink(struct dkc_deferred *d)
+static inline void dkc_deferred_unlink(struct dk_deferred *d)
 {
 	*d->link = d->next;
 	if (d->next)
@@ -92,10 +78,10 @@ static inline void dkc_deferred_unlink(struct dkc_deferred *d)
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
 /* Called with the lock of the list held. */
-static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_fn match,
+static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_fn match,
 				    void *data)
 {
-	const struct dkc_deferred *d;
+	const struct dk_deferred *d;
 	bool found = false;
 
 	for (d = list; d && !found; d = d->next) {
@@ -126,8 +112,8 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
  * @d was removed before. It traces first, because the function may be freed once @d is removed. In
  * the kernel dkc_gate_complete() may be called in any context but NMI.
  */
-int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
-bool dkc_gate_complete(struct dkc_deferred *d, int result);
+int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg);
+bool dkc_gate_complete(struct dk_deferred *d, int result);
 /*
  * Waits until @match returns false for all calls. Returns false if the deadline passes first; a
  * @deadline of 0 means none. Calls @match again when a call of @prov returns or is completed,

@@ -272,7 +272,7 @@ void dkc_trace_publish(const struct dk_op *op, const struct dkc_table *table);
 void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_request *req);
 void dkc_trace_call_exit(const struct dk_frame *f);
 void dkc_trace_missing(const struct dk_op *op, u64 ks, int error);
-void dkc_trace_complete(const struct dkc_deferred *d, int result);
+void dkc_trace_complete(const struct dk_deferred *d, int result);
 void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty);
 
 #endif /* _DKC_STATE_H */
