@@ -136,8 +136,8 @@ struct dk__device_table {
 
 /*
  * Index byte i stands for entry i - DK__FIRST_ENTRY; smaller bytes stand for no
- * entry. DK__FOR_SLOW_PATH is the byte of a fallthrough, and the byte of every
- * keyset if the type of the table's functions differs from the caller's.
+ * entry. DK__FOR_SLOW_PATH is the byte of a fallthrough. dk__begin() also returns it if
+ * the caller's signature differs from the table's, or if dk__enter_gate() fails.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2
@@ -151,9 +151,9 @@ struct dk__op {
 extern struct dk_op dk__unbound;
 
 /*
- * Position of a keyset's index byte, by the highest backend of the set and its highest
- * bit, which is that of its highest functionality. Bits that v1 does not define lead to
- * a byte without an entry.
+ * The position of a keyset's index byte: [highest backend][highest bit]. The highest bit
+ * is that of the highest functionality. Bits that v1 does not define lead to a byte
+ * without an entry.
  */
 extern const __u8 dk__places[DK_NUM_BACKENDS][64];
 

@@ -336,7 +336,7 @@ bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 {
 	const struct dkc_reg *r = impls->reg[i];
 
-	/* check this first: at an offline key the loop would visit all newer functions */
+	/* check this first: if the key's backend is offline, no newer function ends the loop */
 	if (!dkc_may_serve(r))
 		return false;
 	while (i--) {

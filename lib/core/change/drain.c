@@ -274,7 +274,7 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 }
 
 /*
- * Marks the blocks that were withdrawn before the wait began as drained. A block is kept as long
+ * Marks as drained the blocks that were withdrawn before the wait began. A block is kept as long
  * as any caller waits for the provider. But the caller that unregistered the array may now free
  * it, so code that reads the array must not find the block.
  */

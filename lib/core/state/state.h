@@ -161,7 +161,7 @@ void dkc_registry_visit_end(struct dk_registry *reg);
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 /* The same, but returns NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
-/* The same, but uses the offline backends in @offline, which may come from a view. */
+/* The same, with @offline, such as that of a view, in place of the registry's set. */
 const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 					    u32 number, u32 offline);
 /* Returns the number of the device that a call is on, or 0. */
