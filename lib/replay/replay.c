@@ -155,15 +155,17 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r)
 int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
 		     const char *name, size_t name_len)
 {
-	if (name_len >= sizeof(r->why.name)) {
-		name_len = sizeof(r->why.name) - 1;
+	char *copy = r->why.name;
+
+	if (name_len > sizeof(r->why.name))
+		name_len = sizeof(r->why.name);
+	memcpy(copy, name, name_len);
+	if (name_len == sizeof(r->why.name))
 		/* do not cut in the middle of a character */
-		while (name_len && (name[name_len] & 0xc0) == 0x80)
-			name_len--;
-	}
+		while (--name_len && (copy[name_len] & 0xc0) == 0x80)
+			;
+	copy[name_len] = '\0';
 	r->why.text = text;
-	memcpy(r->why.name, name, name_len);
-	r->why.name[name_len] = '\0';
 	return err;
 }
 
