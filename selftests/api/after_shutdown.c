@@ -11,17 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-DK_OP(late, "after_shutdown::op", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(never, "after_shutdown::never", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(late, "after_shutdown::op", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(never, "after_shutdown::never", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 
 /* The memory is never freed, so it stays reachable for leak checkers. */
 static struct dk_registry *kept;
 static struct dk_provider prov, other;
 static struct dk_impl impls[2], fallback;
 
-static int late_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+static int late_cpu(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
@@ -37,14 +37,14 @@ static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
 		CHECK_INT(t_why.reason, DK_WHY_SHUTDOWN);		\
 	} while (0)
 
-static void hear(struct dk_listener *l, const struct dk_event *event)
+static void on_event(struct dk_listener *l, const struct dk_event *event)
 {
-	CHECK(!"nobody is told any more");
+	CHECK(!"an event is delivered after shutdown");
 }
 
-static struct dk_listener listener = { .size = sizeof(listener), .notify = hear };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = on_event };
 
-static void everything_is_answered(void)
+static void requests_after_shutdown_return_errors(void)
 {
 	static const struct dk_provider unregistered = DK_PROVIDER("other");
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
@@ -58,7 +58,7 @@ static void everything_is_answered(void)
 	struct dk_library lib, late_lib;
 	struct dk_handle h = { NULL }, none = { NULL };
 	u32 device, more;
-	int who = 0;
+	int served_by = 0;
 
 	t_keep();
 	t_open("v1", DK_REGISTRY_BUILTINS);
@@ -83,16 +83,16 @@ static void everything_is_answered(void)
 	CHECK_INT(dk_call_redispatch(&below, &c.call, &late_op, cpu.ks, objs, 1),
 		  -ESHUTDOWN);
 	boxed.x = &cpu;
-	boxed.who = &who;
+	boxed.served_by = &served_by;
 	/* refuses: dk_redispatch_boxed ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_redispatch_boxed(&c.call, cpu.ks, &boxed), -ESHUTDOWN);
 	dk_call_leave(&c);
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
-	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
+	CHECK_INT(late_at(op, &local, &cpu, &served_by), -ESHUTDOWN);
 	/* refuses: dk_call_enter_key ESHUTDOWN SHUTDOWN */
-	CHECK_INT(late_for_key(op, &local, DK_CPU, &cpu, &who), -ESHUTDOWN);
+	CHECK_INT(late_for_key(op, &local, DK_CPU, &cpu, &served_by), -ESHUTDOWN);
 	/* refuses: dk_call_enter_keyset ESHUTDOWN SHUTDOWN */
-	CHECK_INT(late_by_keyset(op, &local, cpu.ks, &cpu, &who), -ESHUTDOWN);
+	CHECK_INT(late_by_keyset(op, &local, cpu.ks, &cpu, &served_by), -ESHUTDOWN);
 	/* refuses: dk_call_boxed ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_call_boxed(op, &late_op, &local, &boxed), -ESHUTDOWN);
 	/* refuses: dk_call_boxed_key ESHUTDOWN SHUTDOWN */
@@ -160,10 +160,10 @@ static void everything_is_answered(void)
 	SHUT_DOWN(dk_backend_set_online_timeout(t_reg, DK_BACKEND_CPU, 0, 1, &t_why));
 	/* refuses: dk_provider_unregister_timeout ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_provider_unregister_timeout(&prov, 0, &t_why));
-	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
+	CHECK_INT(late_at(op, &local, &cpu, &served_by), -ESHUTDOWN);
 	dk_op_put(op);
 	CHECK(!dk_op_get(t_reg, "after_shutdown::new"));
-	CHECK_INT(who, 0);
+	CHECK_INT(served_by, 0);
 	t_reg = NULL;
 }
 
@@ -171,33 +171,33 @@ static void everything_is_answered(void)
 static int in_child(struct dk_provider *me)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0;
+	int served_by = 0;
 
 	dkc_registry_shutdown(dk_registry_default());
 	/* refuses: dk_call_enter ESHUTDOWN SHUTDOWN */
-	if (late(&cpu, &who) != -ESHUTDOWN)
+	if (late(&cpu, &served_by) != -ESHUTDOWN)
 		return 1;
-	if (never(&cpu, &who) != -ESHUTDOWN)
+	if (never(&cpu, &served_by) != -ESHUTDOWN)
 		return 2;
 	if (dk_impls_register(me, impls, 1, NULL) != -ESHUTDOWN)
 		return 3;
 	if (dk_provider_unregister(me) != -ESHUTDOWN)
 		return 4;
-	return who ? 5 : 0;
+	return served_by ? 5 : 0;
 }
 
 static void default_registry_at_exit(void)
 {
 	static struct dk_provider me = DK_PROVIDER("after_shutdown");
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, status = -1;
+	int served_by = 0, status = -1;
 	pid_t child;
 
 	impls[0] = (struct dk_impl)DK_IMPL(late, DK_CPU, late_cpu);
 	CHECK_OK(dk_provider_register(&me, &t_why));
 	CHECK_OK(dk_op_define(&me, &late_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
-	CHECK_OK(late(&cpu, &who));
+	CHECK_OK(late(&cpu, &served_by));
 	fflush(stdout);
 	child = fork();
 	if (!child)
@@ -205,10 +205,10 @@ static void default_registry_at_exit(void)
 	CHECK_INT(waitpid(child, &status, 0), child);
 	CHECK_INT(status, 0);
 	/* the default registry of the parent still works */
-	CHECK_OK(late(&cpu, &who));
+	CHECK_OK(late(&cpu, &served_by));
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
 T_SUITE(after_shutdown,
-	T_PEER(6, everything_is_answered),
+	T_PEER(6, requests_after_shutdown_return_errors),
 	T_PEER(6, default_registry_at_exit));

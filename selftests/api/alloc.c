@@ -9,14 +9,14 @@
 #define EXPORT_SYMBOL_GPL(name)	_Static_assert(sizeof(#name), #name)
 #endif
 
-static const void *who;		/* the task or thread that the settings are for, or NULL */
+static const void *owner;		/* the task or thread that the settings are for, or NULL */
 static unsigned int fail_at, num_failed;
 static void (*at_alloc)(void);
 static atomic_long_t in_use;
 
 bool dk_test_alloc_fails(void)
 {
-	bool mine = READ_ONCE(who) == dkc_self();
+	bool mine = READ_ONCE(owner) == dkc_self();
 
 	if (mine && at_alloc)
 		at_alloc();
@@ -63,7 +63,7 @@ unsigned int dk_test_fail_alloc(unsigned int nth)
 {
 	unsigned int n = num_failed;
 
-	WRITE_ONCE(who, dkc_self());
+	WRITE_ONCE(owner, dkc_self());
 	fail_at = nth;
 	num_failed = 0;
 	return n;
@@ -87,7 +87,7 @@ EXPORT_SYMBOL_GPL(dk_test_allocs);
 
 void dk_test_at_alloc(void (*look)(void))
 {
-	WRITE_ONCE(who, dkc_self());
+	WRITE_ONCE(owner, dkc_self());
 	at_alloc = look;
 }
 EXPORT_SYMBOL_GPL(dk_test_at_alloc);

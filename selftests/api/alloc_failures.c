@@ -62,7 +62,7 @@ static const struct scenario scenarios[] = {
 	{ "a listener", r_register_listener, r_unregister_listener, "", KEEPS },
 	{ "hooks", r_register_hooks, r_unregister_hooks, NULL, FREE },
 	{ "a handle", r_hold_operator, r_put_operator, NULL, FREE },
-	{ "a look at it", r_look, r_look_again, NULL, FREE },
+	{ "a look at it", r_query, r_query_again, NULL, FREE },
 	{ "a layout", r_parse_layout, r_free_layout, NULL, 0 },
 	{ "a registry", r_make_registry, r_free_registry, NULL, 0 },
 	{ "one of another layout", r_make_other_registry, r_free_registry, NULL, 0 },
@@ -76,12 +76,12 @@ static void refused(int err, const char *culprit)
 		  culprit);
 }
 
-static u64 answers_before;
+static u64 hash_before;
 
 /* The steps before the refused one have been undone. Only the generation shows them. */
 static void refused_steps(int err, const char *culprit)
 {
-	CHECK(r_answers() == answers_before);
+	CHECK(r_hash_queries() == hash_before);
 	r_rebase();
 	refused(err, culprit);
 }
@@ -89,7 +89,7 @@ static void refused_steps(int err, const char *culprit)
 /* Makes each allocation of @act fail in turn, until @act succeeds. Returns how many failed. */
 static unsigned int each_fails(int (*act)(void), const char *culprit, unsigned int flags)
 {
-	answers_before = r_answers();
+	hash_before = r_hash_queries();
 	return r_each_fails(act, flags & STEPS ? refused_steps : refused, culprit);
 }
 
@@ -103,14 +103,14 @@ static bool undo_without_memory(const struct scenario *s, u64 answers, long befo
 
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	err = s->undo();
-	CHECK(r_answers() == answers);
+	CHECK(r_hash_queries() == answers);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 	dk_test_fail_alloc(0);
 	CHECK_OK(err);
 	/* the next change builds the tables again */
 	if (!CHECK_OK(s->act()) || !CHECK_OK(s->undo()))
 		return false;
-	CHECK(r_answers() == answers);
+	CHECK(r_hash_queries() == answers);
 	return CHECK_INT(dk_test_allocs(), before);
 }
 
@@ -125,7 +125,7 @@ static bool undo_with_less_memory(const struct scenario *s, u64 answers, long be
 		dk_test_fail_alloc(n);
 		held &= CHECK_OK(s->undo());
 		failed = dk_test_fail_alloc(0);
-		held &= CHECK(r_answers() == answers) && CHECK_INT(dk_test_allocs(), before);
+		held &= CHECK(r_hash_queries() == answers) && CHECK_INT(dk_test_allocs(), before);
 	}
 	return held;
 }
@@ -143,7 +143,7 @@ static void each_allocation_fails(void)
 		bool held = true;
 
 		r_prepare();
-		answers = r_answers();
+		answers = r_hash_queries();
 		before = dk_test_allocs();
 		n = each_fails(s->act, s->culprit, s->flags);
 		before += !!(s->flags & KEEPS);
@@ -163,26 +163,26 @@ static void each_allocation_fails(void)
 /* ---- changes that are not in the table of scenarios ---------------------- */
 
 /* Without memory, setting a device or backend offline or online fails. Unregistering does not. */
-static void offline_and_online(void)
+static void offline_and_online_fail_without_memory(void)
 {
 	long before;
 	u64 answers;
 
 	r_prepare();
-	answers = r_answers();
+	answers = r_hash_queries();
 	before = dk_test_allocs();
 	/* refuses: dk_device_set_online ENOMEM NO_MEMORY */
 	CHECK(each_fails(r_card_offline, "card", 0));
-	CHECK(r_answers() != answers);
+	CHECK(r_hash_queries() != answers);
 	r_rebase();
 	CHECK(each_fails(r_card_online, "card", 0));
 	/* refuses: dk_backend_set_online ENOMEM NO_MEMORY */
 	r_rebase();
 	CHECK(each_fails(r_edu_offline, "edu", 0));
-	CHECK(r_answers() != answers);
+	CHECK(r_hash_queries() != answers);
 	r_rebase();
 	CHECK(each_fails(r_edu_online, "edu", 0));
-	CHECK(r_answers() == answers);
+	CHECK(r_hash_queries() == answers);
 	CHECK_INT(dk_test_allocs(), before);
 	/* refuses: dk_device_set_online_timeout ENOMEM NO_MEMORY */
 	r_rebase();
@@ -192,7 +192,7 @@ static void offline_and_online(void)
 	r_rebase();
 	CHECK(each_fails(r_edu_offline_soon, "edu", 0));
 	CHECK_OK(r_edu_online());
-	CHECK(r_answers() == answers);
+	CHECK(r_hash_queries() == answers);
 	CHECK_OK(r_card_offline());
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_OK(dk_device_unregister(&r_a, r_card, &t_why));
@@ -219,14 +219,14 @@ static void refused_and_built(int err, const char *culprit)
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 	CHECK_OK(dk_impls_unregister(&r_b, later, &t_why));
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	CHECK(r_answers() == answers_before);
+	CHECK(r_hash_queries() == hash_before);
 	r_rebase();
 }
 
 static void undone(int (*act)(void), const char *culprit)
 {
 	r_rebase();
-	answers_before = r_answers();
+	hash_before = r_hash_queries();
 	CHECK(r_each_fails(act, refused_and_built, culprit));
 }
 
@@ -234,7 +234,7 @@ static void undone(int (*act)(void), const char *culprit)
  * Checks refused changes while a fallthrough for a backend's key and a fallback that does not
  * serve atomic operators are registered.
  */
-static void undone_beside_fallbacks(void)
+static void refused_changes_are_undone_with_fallbacks(void)
 {
 	r_prepare();
 	late = t_impl(&r_new, DK_CPU, 17);
@@ -265,7 +265,7 @@ static void undone_beside_fallbacks(void)
  * If a definition fails for lack of memory, the operator does not become atomic: fallbacks that may
  * sleep still serve it.
  */
-static void atomic_definition(void)
+static void failed_definition_keeps_fallbacks(void)
 {
 	r_prepare();
 	CHECK(each_fails(r_define_early, "r::early", 0));
@@ -278,7 +278,7 @@ static void atomic_definition(void)
  * If a definition fails for lack of memory, it does not set the signature of an operator whose
  * functions have none: the next definition may have another signature.
  */
-static void definition_with_a_signature(void)
+static void failed_definition_sets_no_signature(void)
 {
 	struct dk_op_decl typed;
 
@@ -298,7 +298,7 @@ static void definition_with_a_signature(void)
 }
 
 /* A table of functions that is refused leaves no counters allocated. */
-static void counted_table(void)
+static void refused_table_leaves_no_counters(void)
 {
 	unsigned int n, failed, refused = 0;
 	long before;
@@ -325,8 +325,8 @@ static void counted_table(void)
 
 T_SUITE(alloc_failures,
 	T(each_allocation_fails),
-	T(offline_and_online),
-	T(undone_beside_fallbacks),
-	T(atomic_definition),
-	T(definition_with_a_signature),
-	T(counted_table));
+	T(offline_and_online_fail_without_memory),
+	T(refused_changes_are_undone_with_fallbacks),
+	T(failed_definition_keeps_fallbacks),
+	T(failed_definition_sets_no_signature),
+	T(refused_table_leaves_no_counters));

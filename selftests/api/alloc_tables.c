@@ -20,17 +20,17 @@ static unsigned int allocs_of(int (*act)(void))
  * operator. While it is online, these are the table of the operator, the list of its devices, and
  * the two tables in the list: the one for the device and the one for objects on no device.
  */
-static void device_goes_offline_alone(void)
+static void device_offline_builds_only_its_tables(void)
 {
-	unsigned int goes, comes;
+	unsigned int offline_allocs, online_allocs;
 
 	r_prepare();
 	CHECK_OK(r_register_many());
-	goes = allocs_of(r_card_offline);
-	comes = allocs_of(r_card_online);
+	offline_allocs = allocs_of(r_card_offline);
+	online_allocs = allocs_of(r_card_online);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
-	CHECK_INT(allocs_of(r_card_offline), goes + 1);
-	CHECK_INT(allocs_of(r_card_online), comes + 4);
+	CHECK_INT(allocs_of(r_card_offline), offline_allocs + 1);
+	CHECK_INT(allocs_of(r_card_online), online_allocs + 4);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 	CHECK_OK(r_unregister_many());
 	r_rebase();
@@ -98,7 +98,7 @@ static void tables_are_built_after_the_drain(void)
 }
 
 /* Before the next drain, the table of names grows, so the operators are in other slots. */
-static void the_next_drain_builds_the_rest(void)
+static void next_drain_builds_the_rest(void)
 {
 	long before = begin_tables();
 
@@ -117,7 +117,7 @@ static void the_next_drain_builds_the_rest(void)
  * Before the next drain, the table of names can be replaced by a smaller one, because removed names
  * leave used slots.
  */
-static void the_rest_is_in_a_smaller_table(void)
+static void next_drain_walks_a_smaller_table_of_names(void)
 {
 	unsigned int used;
 	long before;
@@ -139,7 +139,7 @@ static void the_rest_is_in_a_smaller_table(void)
 	}
 }
 
-static void undefining_builds_some(void)
+static void undefine_builds_some_tables(void)
 {
 	unsigned int n;
 	long before;
@@ -154,17 +154,17 @@ static void undefining_builds_some(void)
 }
 
 static struct dk_op *op;
-static unsigned int num_seen;
+static unsigned int num_found;
 
-static void call_meanwhile(void)
+static void call_at_alloc(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
 
-	num_seen += t_call(op, &x, NULL) != -ENOENT;
+	num_found += t_call(op, &x, NULL) != -ENOENT;
 }
 
 /* Registering a fallback builds only tables of operators that have no function at its key. */
-static void fallback_is_in_tables_that_show_it(void)
+static void fallback_builds_only_tables_that_change(void)
 {
 	unsigned int all;
 
@@ -190,7 +190,7 @@ static bool function_serves(void)
 }
 
 /* If there is no memory for tables after a fallback was unregistered, the rules route calls. */
-static void fallback_leaves_without_memory(void)
+static void fallback_unregisters_without_memory(void)
 {
 	unsigned int allocs;
 
@@ -215,7 +215,7 @@ static void fallback_leaves_without_memory(void)
 }
 
 /* If a definition with a function is refused, calls never find the operator defined. */
-static void half_a_library_entry(void)
+static void refused_entry_is_never_defined(void)
 {
 	struct dk_impl early;
 	u64 before;
@@ -227,12 +227,12 @@ static void half_a_library_entry(void)
 	CHECK_OK(dk_impls_register(&r_a, &early, 1, &t_why));
 	op = dk_op_get(t_reg, "lib::op");
 	r_rebase();
-	num_seen = 0;
+	num_found = 0;
 	before = dk_registry_generation(t_reg);
-	dk_test_at_alloc(call_meanwhile);
+	dk_test_at_alloc(call_at_alloc);
 	r_each_fails(r_add_def_impl, NULL, NULL);
 	dk_test_at_alloc(NULL);
-	CHECK_INT(num_seen, 0);
+	CHECK_INT(num_found, 0);
 	CHECK_INT(dk_registry_generation(t_reg), before + 2);
 	CHECK_OK(dk_handle_release(&r_library, &r_handle));
 	dk_op_put(op);
@@ -242,31 +242,31 @@ static void half_a_library_entry(void)
 	r_close();
 }
 
-static unsigned int num_told[4], num_lost;
+static unsigned int num_delivered[4], num_lost;
 
-static void hear(struct dk_listener *l, const struct dk_event *event)
+static void count_event(struct dk_listener *l, const struct dk_event *event)
 {
-	num_told[event->kind]++;
+	num_delivered[event->kind]++;
 	if (event->kind == DK_EVENT_LOST) {
 		num_lost += event->key;
 		CHECK_STR(event->name, "");
 	}
 }
 
-static struct dk_listener ears = { .size = sizeof(ears), .notify = hear };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = count_event };
 
 static const struct change {
 	int (*act)(void);
 	int (*undo)(void);
-	unsigned int kind, news;
+	unsigned int kind, num_events;
 } changes[] = {
 	{ r_define_new, r_undefine_new, DK_EVENT_DEFINED, 1 },
 	{ r_register_table, r_unregister_table, DK_EVENT_IMPL, 3 },
 };
 
-static void forget(void)
+static void reset_counts(void)
 {
-	memset(num_told, 0, sizeof(num_told));
+	memset(num_delivered, 0, sizeof(num_delivered));
 	num_lost = 0;
 }
 
@@ -274,61 +274,61 @@ static void forget(void)
  * Each event is delivered or reported as lost. The result of the change does not depend on which.
  * Returns the number of lost events.
  */
-static unsigned int each_news_fails(const struct change *c)
+static unsigned int each_event_alloc_fails(const struct change *c)
 {
 	unsigned int n, lost = 0;
 	int err;
 
 	for (n = 1;; n++) {
-		forget();
+		reset_counts();
 		dk_test_fail_alloc(n);
 		err = c->act();
 		if (!dk_test_fail_alloc(0))
 			break;
-		CHECK_INT(num_told[c->kind] + num_lost, err ? 0 : c->news);
+		CHECK_INT(num_delivered[c->kind] + num_lost, err ? 0 : c->num_events);
 		if (err)
 			continue;
 		lost += num_lost;
-		forget();
+		reset_counts();
 		dk_test_fail_alloc(DK_TEST_EVERY);
 		CHECK_OK(c->undo());
 		dk_test_fail_alloc(0);
-		CHECK_INT(num_told[DK_EVENT_UNDEFINED] + num_lost,
+		CHECK_INT(num_delivered[DK_EVENT_UNDEFINED] + num_lost,
 			  c->kind == DK_EVENT_DEFINED);
 		lost += num_lost;
 	}
 	CHECK_OK(err);
-	CHECK_INT(num_told[c->kind], c->news);
-	forget();
+	CHECK_INT(num_delivered[c->kind], c->num_events);
+	reset_counts();
 	CHECK_OK(c->undo());
-	CHECK_INT(num_told[DK_EVENT_UNDEFINED], c->kind == DK_EVENT_DEFINED);
+	CHECK_INT(num_delivered[DK_EVENT_UNDEFINED], c->kind == DK_EVENT_DEFINED);
 	CHECK_INT(num_lost, 0);
 	return lost;
 }
 
-static void news_are_lost_and_changes_are_not(void)
+static void lost_events_do_not_fail_changes(void)
 {
 	long before = dk_test_allocs();
 	unsigned int i;
 
 	r_prepare();
-	ears.registry = t_reg;
-	CHECK_OK(dk_listener_register(&ears, &t_why));
+	listener.registry = t_reg;
+	CHECK_OK(dk_listener_register(&listener, &t_why));
 	for (i = 0; i < ARRAY_SIZE(changes); i++)
-		CHECK(each_news_fails(&changes[i]) > 1);
-	CHECK_OK(dk_listener_unregister(&ears));
+		CHECK(each_event_alloc_fails(&changes[i]) > 1);
+	CHECK_OK(dk_listener_unregister(&listener));
 	r_rebase();
 	r_close();
 	CHECK_INT(dk_test_allocs(), before);
 }
 
 T_SUITE(alloc_tables,
-	T(device_goes_offline_alone),
+	T(device_offline_builds_only_its_tables),
 	T(tables_are_built_after_the_drain),
-	T(the_next_drain_builds_the_rest),
-	T(the_rest_is_in_a_smaller_table),
-	T(undefining_builds_some),
-	T(fallback_is_in_tables_that_show_it),
-	T(fallback_leaves_without_memory),
-	T(half_a_library_entry),
-	T(news_are_lost_and_changes_are_not));
+	T(next_drain_builds_the_rest),
+	T(next_drain_walks_a_smaller_table_of_names),
+	T(undefine_builds_some_tables),
+	T(fallback_builds_only_tables_that_change),
+	T(fallback_unregisters_without_memory),
+	T(refused_entry_is_never_defined),
+	T(lost_events_do_not_fail_changes));

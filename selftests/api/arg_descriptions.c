@@ -163,7 +163,7 @@ static struct short_lived *make(void)
 	return s;
 }
 
-static void definition_goes_during_a_call(void)
+static void operator_is_undefined_during_a_call(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
 	struct dk_op_decl decl = undescribed();
@@ -225,7 +225,7 @@ static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
  * A boxed function receives the description of the definition if the caller has none, or if their
  * signatures were compared, and otherwise that of the caller.
  */
-static void whose_description(void)
+static void boxed_function_gets_matching_description(void)
 {
 	struct dk_param turned[2] = { parcel_op.param[1], parcel_op.param[0] };
 	struct dk_op_decl untyped = undescribed(), bare = undescribed(), own = parcel_op;
@@ -285,7 +285,7 @@ static int on_card(struct dk_call *c, struct dk_obj *x, int *n)
 }
 
 /* A redispatch uses the arguments as the boxed function has changed them. */
-static void replaced_argument(void)
+static void redispatch_uses_replaced_arguments(void)
 {
 	static const struct dk_impl of_card[] = { DK_IMPL(parcel, DK_DENSE, on_card) };
 	static const struct dk_impl replaces[] = {
@@ -312,7 +312,7 @@ static void replaced_argument(void)
 }
 
 /* An adapter compares the caller's type, even if the definition describes the arguments. */
-static void adapters_of_a_type(void)
+static void adapter_compares_the_type(void)
 {
 	static const struct dk_impl adapted[] = {
 		DK_IMPL_BOXED(parcel, DK_AUTOGRAD, on_autograd_boxed),
@@ -329,7 +329,7 @@ static void adapters_of_a_type(void)
 T_SUITE(arg_descriptions,
 	T(caller_without_a_description),
 	T(caller_by_name),
-	T(definition_goes_during_a_call),
-	T(whose_description),
-	T(replaced_argument),
-	T(adapters_of_a_type));
+	T(operator_is_undefined_during_a_call),
+	T(boxed_function_gets_matching_description),
+	T(redispatch_uses_replaced_arguments),
+	T(adapter_compares_the_type));

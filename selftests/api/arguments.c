@@ -67,7 +67,7 @@ static void setup(const struct dk_op_decl *decl, unsigned int flags)
 }
 
 /* A call uses the keys of all elements of a list of any length. Elements may be NULL. */
-static void lists_of_own_objects(void)
+static void call_uses_keys_of_all_list_elements(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(cat, DK_CUDA, cat_on) };
 	static const struct dk_impl card[] = { DK_IMPL(cat, DK_DENSE, cat_on) };
@@ -156,7 +156,7 @@ static void lists_as_parameters(void)
 }
 
 /* Only unboxed calls and their redispatches use the keys of generators. */
-static void generators_in_unboxed_calls(void)
+static void unboxed_call_uses_its_generator(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(randn, DK_CPU, randn_ks),
@@ -185,7 +185,7 @@ static void generators_in_unboxed_calls(void)
 	CHECK_INT(ks, x.ks.bits);
 }
 
-static void values_in_and_out(void)
+static void values_are_packed_and_read(void)
 {
 	struct tensor t = { 1, t_obj(0) };
 	int result;
@@ -259,7 +259,7 @@ static int randn_traced_boxed(struct dk_call *c, void *args)
 }
 
 /* A redispatch uses the keys and the device of a generator if, and only if, its call did. */
-static void generators_behind_a_function(void)
+static void redispatch_uses_the_generator_of_its_call(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(randn, DK_CPU, randn_served),
@@ -320,7 +320,7 @@ static u32 named_on_card(struct dk_provider *me, const char *name)
 }
 
 /* If an unboxed call is redispatched with boxed arguments, its generator is still used. */
-static void generators_behind_a_boxed_function(void)
+static void boxed_redispatch_uses_the_generator(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(named, DK_CPU, randn_served),
@@ -344,7 +344,7 @@ static void generators_behind_a_boxed_function(void)
 }
 
 /* If a call was made with boxed arguments, its typed redispatches do not use its generator. */
-static void generators_behind_a_boxed_call(void)
+static void boxed_call_ignores_its_generator(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(named, DK_AUTOGRAD_CUDA, named_below_it),
@@ -471,7 +471,7 @@ static void floating_point(void)
 }
 
 /* SEMANTICS 6.1: an undefined tensor has two keys, an absent one none. */
-static void undefined_and_absent(void)
+static void undefined_and_absent_objects(void)
 {
 	const struct dk_obj undefined = dk_obj_undefined();
 
@@ -542,20 +542,20 @@ static void number_of_objects(void)
 	CHECK_OK(dk_op_undefine(&prov, odd_op.name, &t_why));
 	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
 	CHECK_INT(info.max_objs, 0);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
 T_SUITE(arguments,
-	T(undefined_and_absent),
-	T(lists_of_own_objects),
+	T(undefined_and_absent_objects),
+	T(call_uses_keys_of_all_list_elements),
 	T(lists_as_parameters),
-	T(generators_in_unboxed_calls),
-	T(generators_behind_a_function),
-	T(generators_behind_a_boxed_function),
-	T(generators_behind_a_boxed_call),
+	T(unboxed_call_uses_its_generator),
+	T(redispatch_uses_the_generator_of_its_call),
+	T(boxed_redispatch_uses_the_generator),
+	T(boxed_call_ignores_its_generator),
 	T(many_parameters),
 	T(number_of_objects),
-	T(values_in_and_out),
+	T(values_are_packed_and_read),
 	T(values_of_any_type),
 	T(floating_point));

@@ -14,7 +14,7 @@ static void setup(void)
 }
 
 /* A name stays bound after its provider has left. Only an unused name can be released. */
-static void names_stay_bound(void)
+static void name_stays_bound_after_unregister(void)
 {
 	static const char *const names[] = { "alpha", "beta", "gamma" };
 	static struct dk_provider third, fourth;
@@ -31,7 +31,7 @@ static void names_stay_bound(void)
 	CHECK_INT(dk_backend_join(&third, names[2], 0, 0, &b, &t_why), -ENOSPC);
 	CHECK_INT(t_why.reason, DK_WHY_BACKENDS_TAKEN);
 	CHECK_STR(t_why.name, "edu, alpha, beta");
-	t_leave(&third);
+	t_unregister(&third);
 	t_join(&fourth, "fourth");
 	CHECK_INT(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why), -ENOSPC);
 	CHECK_OK(dk_backend_release(t_reg, "Alpha", &t_why));
@@ -47,7 +47,7 @@ static void names_stay_bound(void)
 	CHECK_INT(dk_backend_find(t_reg, NULL, &b, &t_why), -ENOENT);
 }
 
-static void alone_and_pinned(void)
+static void exclusive_and_numbered_backends(void)
 {
 	unsigned int got;
 
@@ -69,11 +69,11 @@ static void alone_and_pinned(void)
 				  &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_BACKEND_PINNED);
 	/* "mine" stays bound to its backend after its only provider has left */
-	t_leave(&edu);
+	t_unregister(&edu);
 	CHECK_OK(dk_backend_join(&other, "mine", 0, DK_JOIN_ALONE, &got, &t_why));
 	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
 	CHECK_OK(dk_backend_join(&other, "ours", 0, DK_JOIN_ALONE, &got, &t_why));
-	t_leave(&other);
+	t_unregister(&other);
 	CHECK_OK(dk_backend_release(t_reg, "mine", &t_why));
 	CHECK_INT(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
 }
@@ -82,7 +82,7 @@ static void alone_and_pinned(void)
  * The only provider that joined the backend has left. The device is of a provider that never
  * joined.
  */
-static void a_device_keeps_the_name_of_its_backend(void)
+static void device_keeps_the_name_of_its_backend(void)
 {
 	unsigned int backend, b;
 	u32 device;
@@ -91,7 +91,7 @@ static void a_device_keeps_the_name_of_its_backend(void)
 	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &backend, &t_why));
 	t_join(&other, "driver");
 	CHECK_OK(dk_device_register(&other, backend, "d", NULL, NULL, 0, &device, &t_why));
-	t_leave(&edu);
+	t_unregister(&edu);
 	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_BACKEND_USED);
 	CHECK_OK(dk_backend_find(t_reg, "edu", &b, &t_why));
@@ -102,7 +102,7 @@ static void a_device_keeps_the_name_of_its_backend(void)
 }
 
 /* A backend's name must not be one that a parser already gives another meaning. */
-static void names_of_keys_are_taken(void)
+static void names_of_keys_are_refused(void)
 {
 	static const char *const names[] = {
 		"Autograd", "autograd", "Sparse", "Dense", "cpu", "CPUBit",
@@ -127,7 +127,7 @@ static void names_of_keys_are_taken(void)
 }
 
 T_SUITE(backends,
-	T(names_stay_bound),
-	T(alone_and_pinned),
-	T(a_device_keeps_the_name_of_its_backend),
-	T(names_of_keys_are_taken));
+	T(name_stays_bound_after_unregister),
+	T(exclusive_and_numbered_backends),
+	T(device_keeps_the_name_of_its_backend),
+	T(names_of_keys_are_refused));

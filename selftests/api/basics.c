@@ -6,17 +6,17 @@ DK_OP(factorial, "basics::factorial",
 	(struct dk_obj *x, u32 n, u64 *result), (x, n, result), (x));
 DK_OP(traced, "basics::traced", (struct dk_obj *x, int *trace), (x, trace), (x));
 DK_OP(boxed, "basics::boxed", (struct dk_obj *x, int *n), (x, n), (x));
-DK_OP(through, "basics::through", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(missing, "basics::missing", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(undefined, "basics::undefined", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(ambiguous, "basics::ambiguous", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(through, "basics::through", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(missing, "basics::missing", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(undefined, "basics::undefined", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(ambiguous, "basics::ambiguous", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 DK_OP(fails, "basics::fails", (struct dk_obj *x, int error), (x, error), (x));
-DK_OP(prompt, "basics::prompt", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(quick, "basics::quick", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(prompt, "basics::prompt", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(quick, "basics::quick", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 
 /* Two declarations with different types for one operator. */
-DK_OP(agreed, "basics::agreed", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(disagreed, "basics::agreed", (struct dk_obj *x, long *who), (x, who), (x));
+DK_OP(agreed, "basics::agreed", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(disagreed, "basics::agreed", (struct dk_obj *x, long *served_by), (x, served_by), (x));
 
 static struct dk_provider me;
 
@@ -36,15 +36,15 @@ static int factorial_cpu(struct dk_call *c, struct dk_obj *x, u32 n, u64 *result
 	return 0;
 }
 
-static int who_1(struct dk_call *c, struct dk_obj *x, int *who)
+static int serve_1(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
-static int who_2(struct dk_call *c, struct dk_obj *x, int *who)
+static int serve_2(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = 2;
+	*served_by = 2;
 	return 0;
 }
 
@@ -192,24 +192,24 @@ static void boxed_fallback(void)
 static void fallthrough_passes_on(void)
 {
 	static const struct dk_impl impls[] = {
-		DK_IMPL(through, DK_CPU, who_1),
+		DK_IMPL(through, DK_CPU, serve_1),
 		DK_IMPL_FALLTHROUGH(through, DK_TRACER),
 	};
 	static const struct dk_impl fallback = DK_FALLTHROUGH(DK_CONJUGATE);
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
 	struct dk_obj y = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_CONJUGATE));
-	int who = 0;
+	int served_by = 0;
 
 	setup();
 	CHECK_OK(dk_op_define(&me, &through_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
-	CHECK_OK(through(&x, &who));
-	CHECK_INT(who, 1);
-	CHECK_INT(through(&y, &who), -ENOSYS);
+	CHECK_OK(through(&x, &served_by));
+	CHECK_INT(served_by, 1);
+	CHECK_INT(through(&y, &served_by), -ENOSYS);
 	CHECK_OK(dk_fallback_register(&me, &fallback, &t_why));
-	CHECK_OK(through(&y, &who));
+	CHECK_OK(through(&y, &served_by));
 	t_close();
-	CHECK_INT(through(&y, &who), -ENOENT);
+	CHECK_INT(through(&y, &served_by), -ENOENT);
 }
 
 static int route(const char *name, const struct dk_obj *x)
@@ -227,58 +227,58 @@ static int route(const char *name, const struct dk_obj *x)
 	return err;
 }
 
-static void nothing_serves(void)
+static void unserved_call(void)
 {
-	static const struct dk_impl impls[] = { DK_IMPL(missing, DK_CUDA, who_1) };
+	static const struct dk_impl impls[] = { DK_IMPL(missing, DK_CUDA, serve_1) };
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
-	int who = 0;
+	int served_by = 0;
 
 	setup();
 	CHECK_OK(dk_op_define(&me, &missing_op, 0, &t_why));
-	CHECK_INT(missing(&cpu, &who), -ENOSYS);
+	CHECK_INT(missing(&cpu, &served_by), -ENOSYS);
 	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
-	CHECK_INT(missing(&cpu, &who), -ENOSYS);
+	CHECK_INT(missing(&cpu, &served_by), -ENOSYS);
 	CHECK_INT(route("basics::missing", &cpu), -ENOSYS);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_MISSING);
-	CHECK_OK(missing(&cuda, &who));
-	CHECK_INT(missing(NULL, &who), -ENOSYS);
+	CHECK_OK(missing(&cuda, &served_by));
+	CHECK_INT(missing(NULL, &served_by), -ENOSYS);
 }
 
-static void nobody_defines(void)
+static void undefined_operator(void)
 {
-	static const struct dk_impl impls[] = { DK_IMPL(undefined, DK_CPU, who_1) };
+	static const struct dk_impl impls[] = { DK_IMPL(undefined, DK_CPU, serve_1) };
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0;
+	int served_by = 0;
 
 	setup();
-	CHECK_INT(undefined(&cpu, &who), -ENOENT);
+	CHECK_INT(undefined(&cpu, &served_by), -ENOENT);
 	CHECK(!dk_op_get(NULL, "basics::undefined"));
 	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
-	CHECK_INT(undefined(&cpu, &who), -ENOENT);
+	CHECK_INT(undefined(&cpu, &served_by), -ENOENT);
 	CHECK_INT(route("basics::undefined", &cpu), -ENOENT);
-	CHECK_INT(who, 0);
+	CHECK_INT(served_by, 0);
 }
 
-static void two_sides_of_autogradother(void)
+static void autogradother_is_ambiguous(void)
 {
 	static const struct dk_impl impls[] = {
-		DK_IMPL(ambiguous, DK_COMPOSITE_IMPLICIT_AUTOGRAD, who_1),
-		DK_IMPL(ambiguous, DK_SPARSE_CPU, who_2),
+		DK_IMPL(ambiguous, DK_COMPOSITE_IMPLICIT_AUTOGRAD, serve_1),
+		DK_IMPL(ambiguous, DK_SPARSE_CPU, serve_2),
 	};
 	struct dk_obj sparse = t_obj(DK_KEY_BITS(DK_SPARSE_CPU));
 	struct dk_obj grad = t_obj(DK_KEY_BITS(DK_SPARSE_CPU) |
 				   DK_KEY_BITS(DK_AUTOGRAD_OTHER));
-	int who = 0;
+	int served_by = 0;
 
 	setup();
 	CHECK_OK(dk_op_define(&me, &ambiguous_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
-	CHECK_INT(ambiguous(&grad, &who), -ENOTUNIQ);
+	CHECK_INT(ambiguous(&grad, &served_by), -ENOTUNIQ);
 	CHECK_INT(route("basics::ambiguous", &grad), -ENOTUNIQ);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_AMBIGUOUS);
-	CHECK_OK(ambiguous(&sparse, &who));
-	CHECK_INT(who, 2);
+	CHECK_OK(ambiguous(&sparse, &served_by));
+	CHECK_INT(served_by, 2);
 }
 
 static int fails_cpu(struct dk_call *c, struct dk_obj *x, int error)
@@ -287,7 +287,7 @@ static int fails_cpu(struct dk_call *c, struct dk_obj *x, int error)
 }
 
 /* The function's own error is returned; the route reports that there is a function. */
-static void own_errors_pass_through(void)
+static void function_errors_are_returned(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(fails, DK_CPU, fails_cpu) };
 	static const int errors[] = { -EIO, -ENOSYS, -ENODEV, -ENOENT, -EXDEV, 0 };
@@ -308,15 +308,15 @@ static void own_errors_pass_through(void)
 	}
 }
 
-static int agreed_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+static int agreed_cpu(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
-static int disagreed_cpu(struct dk_call *c, struct dk_obj *x, long *who)
+static int disagreed_cpu(struct dk_call *c, struct dk_obj *x, long *served_by)
 {
-	*who = 2;
+	*served_by = 2;
 	return 0;
 }
 
@@ -331,41 +331,41 @@ static void signatures_differ(void)
 	struct dk_op_decl spaced = agreed_op;
 	struct dk_op *op;
 	long other = 0;
-	int who = 0;
+	int served_by = 0;
 
 	setup();
 	CHECK_OK(dk_impls_register(&me, good, 1, &t_why));
 	CHECK_INT(dk_op_define(&me, &disagreed_op, 0, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
-	CHECK_STR(t_why.name, "basics::agreed: (struct dk_obj *x, int *who), agreed_cpu (first) "
-			      "at CPU -> (struct dk_obj *x, long *who), first");
+	CHECK_STR(t_why.name, "basics::agreed: (struct dk_obj *x, int *served_by), agreed_cpu "
+			      "(first) at CPU -> (struct dk_obj *x, long *served_by), first");
 	/* white space does not matter */
-	spaced.sig = "(struct  dk_obj*x,\tint *who )";
+	spaced.sig = "(struct  dk_obj*x,\tint *served_by )";
 	CHECK_OK(dk_op_define(&me, &spaced, 0, &t_why));
 	CHECK_OK(dk_op_undefine(&me, spaced.name, &t_why));
 	CHECK_OK(dk_op_define(&me, &agreed_op, 0, &t_why));
 	CHECK_INT(dk_impls_register(&me, bad, 1, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
 	CHECK_INT(disagreed(&cpu, &other), -EPROTOTYPE);
-	CHECK_OK(agreed(&cpu, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(agreed(&cpu, &served_by));
+	CHECK_INT(served_by, 1);
 	CHECK_INT(other, 0);
 	op = dk_op_get(NULL, "basics::agreed");
-	CHECK_OK(agreed_at(op, &dk_local_default, &cpu, &who));
+	CHECK_OK(agreed_at(op, &dk_local_default, &cpu, &served_by));
 	CHECK_INT(disagreed_at(op, &dk_local_default, &cpu, &other), -EPROTOTYPE);
 	dk_op_put(op);
 	CHECK_INT(other, 0);
 }
 
-static int quick_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+static int quick_cpu(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = 3;
+	*served_by = 3;
 	return 0;
 }
 
-static int quick_tracer(struct dk_call *c, struct dk_obj *x, int *who)
+static int quick_tracer(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	return quick_below(c, x, who);
+	return quick_below(c, x, served_by);
 }
 
 /* An atomic operator; its functions must be declared atomic. */
@@ -379,7 +379,7 @@ static void atomic_operator(void)
 	static const struct dk_impl slow[] = { DK_IMPL(quick, DK_CUDA, quick_cpu) };
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER) |
 				DK_KEY_BITS(DK_CONJUGATE));
-	int who = 0;
+	int served_by = 0;
 
 	t_grow();
 	setup();
@@ -392,8 +392,8 @@ static void atomic_operator(void)
 	CHECK_INT(dk_impls_register(&me, slow, 1, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_NOT_ATOMIC);
 	CHECK_STR(t_why.name, "quick_cpu");
-	CHECK_OK(quick(&x, &who));
-	CHECK_INT(who, 3);
+	CHECK_OK(quick(&x, &served_by));
+	CHECK_INT(served_by, 3);
 	/* the class of an operator does not change while a caller holds it */
 	CHECK_OK(dk_op_undefine(&me, "basics::quick", &t_why));
 	CHECK_INT(dk_op_define(&me, NULL, 0, &t_why), -EINVAL);
@@ -404,13 +404,13 @@ static void atomic_operator(void)
 	CHECK_STR(t_why.name, "basics::quick");
 	/* the same functions serve another operator with this name, a sleepable one */
 	CHECK_OK(dk_impls_unregister(&me, impls, &t_why));
-	CHECK_INT(quick(&x, &who), -ENOENT);
+	CHECK_INT(quick(&x, &served_by), -ENOENT);
 	CHECK_OK(dk_op_define(&me, &quick_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
 	CHECK_OK(dk_impls_register(&me, slow, 1, &t_why));
-	who = 0;
-	CHECK_OK(quick(&x, &who));
-	CHECK_INT(who, 3);
+	served_by = 0;
+	CHECK_OK(quick(&x, &served_by));
+	CHECK_INT(served_by, 3);
 }
 
 /* A fallback for any operator: calls the next function. */
@@ -420,7 +420,7 @@ static int passes_on(struct dk_call *c, void *args)
 }
 
 /* A fallback that may sleep does not serve an atomic operator. */
-static void fallback_of_an_atomic_operator(void)
+static void sleepable_fallback_skips_atomic_operator(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL_ATOMIC(prompt, DK_CPU, quick_cpu),
@@ -428,17 +428,17 @@ static void fallback_of_an_atomic_operator(void)
 	static const struct dk_impl sleeps = DK_FALLBACK(DK_TRACER, passes_on);
 	static const struct dk_impl atomic = DK_FALLBACK_ATOMIC(DK_TRACER, passes_on);
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
-	int who = 0;
+	int served_by = 0;
 
 	setup();
 	CHECK_OK(dk_op_define(&me, &prompt_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
 	CHECK_OK(dk_fallback_register(&me, &sleeps, &t_why));
-	CHECK_INT(prompt(&x, &who), -ENOSYS);
+	CHECK_INT(prompt(&x, &served_by), -ENOSYS);
 	CHECK_OK(dk_impls_unregister(&me, &sleeps, &t_why));
 	CHECK_OK(dk_fallback_register(&me, &atomic, &t_why));
-	CHECK_OK(prompt(&x, &who));
-	CHECK_INT(who, 3);
+	CHECK_OK(prompt(&x, &served_by));
+	CHECK_INT(served_by, 3);
 }
 
 /* The builtin fallbacks are fallthroughs; a provider's fallback replaces one. */
@@ -473,7 +473,7 @@ static void builtin_fallbacks(void)
 		CHECK_INT(t_rule(op, 0, key), DK_PROV_FALLBACK);
 		x.ks = dk_keyset_or(x.ks, dk_key_set(NULL, key));
 		if (dk_key_backend(NULL, key) <= DK_BACKEND_CPU)
-			CHECK_STR(t_goes(op, &x, NULL), "f1");
+			CHECK_STR(t_route_label(op, &x, NULL), "f1");
 	}
 	CHECK_STR(t_serves(op, 0, DK_TRACER), "missing");
 	CHECK_STR(t_serves(op, 0, DK_PYTHON), "missing");
@@ -485,7 +485,7 @@ static void builtin_fallbacks(void)
 	CHECK_OK(dk_impls_unregister(&prov, &mine, &t_why));
 	CHECK_STR(t_serves(op, 0, DK_VMAP_MODE), "fallthrough");
 	dk_op_put(op);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
@@ -495,11 +495,11 @@ T_SUITE(basics,
 	T(redispatch_through_tracer),
 	T(boxed_fallback),
 	T(fallthrough_passes_on),
-	T(nothing_serves),
-	T(nobody_defines),
-	T(two_sides_of_autogradother),
-	T(own_errors_pass_through),
+	T(unserved_call),
+	T(undefined_operator),
+	T(autogradother_is_ambiguous),
+	T(function_errors_are_returned),
 	T(signatures_differ),
 	T(atomic_operator),
-	T(fallback_of_an_atomic_operator),
+	T(sleepable_fallback_skips_atomic_operator),
 	T(builtin_fallbacks));

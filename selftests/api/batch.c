@@ -99,7 +99,7 @@ static void batch_of(unsigned int kind, struct dk_obj x, int times)
 	CHECK_OK(dk_provider_drain(&guest));
 }
 
-static void every_kind_of_function(void)
+static void batches_run_every_kind_of_function(void)
 {
 	struct dk_obj above = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int kind;
@@ -114,7 +114,7 @@ static void every_kind_of_function(void)
 	}
 }
 
-static void nothing_runs_in(unsigned int kind)
+static void enter_and_leave(unsigned int kind)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_frame c;
@@ -126,15 +126,15 @@ static void nothing_runs_in(unsigned int kind)
 	CHECK_OK(dk_provider_drain(&guest));
 }
 
-static void nothing_runs(void)
+static void batch_without_runs(void)
 {
-	nothing_runs_in(0);
+	enter_and_leave(0);
 }
 
-static void nothing_runs_in_an_atomic_one(void)
+static void atomic_batch_without_runs(void)
 {
 	if (!t_skip_atomic())
-		nothing_runs_in(1);
+		enter_and_leave(1);
 }
 
 /* ---- counters and hooks ---------------------------------------------------------- */
@@ -154,7 +154,7 @@ static void after(struct dk_hooks *h, const struct dk_hook_info *info)
 }
 
 /* A batch is one call for counters and for hooks, which receive the result of the last run. */
-static void a_batch_is_one_call(void)
+static void batch_counts_as_one_call(void)
 {
 	struct dk_hooks hooks = { .size = sizeof(hooks), .before = before, .after = after };
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -189,12 +189,12 @@ static void a_batch_is_one_call(void)
 struct batch {
 	struct w_thread thread;
 	unsigned int kind;
-	u32 begun, asked;	/* runs that have ended, and that may begin */
+	u32 begun, requested;	/* runs that have ended, and that may begin */
 	u32 left;
 	int err, sum;
 };
 
-static void run_as_asked(void *data)
+static void run_on_request(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct batch *b = data;
@@ -203,7 +203,7 @@ static void run_as_asked(void *data)
 
 	b->err = enter(&c, b->kind, &x);
 	for (n = 1; n <= RUNS && !b->err; n++) {
-		while ((int)w_load_acquire(b->asked) < n)
+		while ((int)w_load_acquire(b->requested) < n)
 			b->kind ? w_spin_us(1) : w_sleep_us(STEP_US);
 		b->err = run(&c, b->kind, &x, n, &b->sum) - 100 - n;
 		w_store_release(b->begun, n);
@@ -213,9 +213,9 @@ static void run_as_asked(void *data)
 	w_store_release(b->left, true);
 }
 
-static void ask_for(struct batch *b, unsigned int n)
+static void request_run(struct batch *b, unsigned int n)
 {
-	w_store_release(b->asked, n);
+	w_store_release(b->requested, n);
 	while (w_load_acquire(b->begun) < n && !w_load_acquire(b->left))
 		w_sleep_us(STEP_US);
 }
@@ -224,23 +224,23 @@ static void ask_for(struct batch *b, unsigned int n)
  * Between two runs, unregistering the provider times out. The later runs still run its
  * function.
  */
-static void is_waited_for(unsigned int kind)
+static void check_unregister_waits(unsigned int kind)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 	struct batch b = { .kind = kind };
 	unsigned int n;
 
 	setup();
-	if (!CHECK_OK(w_start(&b.thread, "dk_batch", run_as_asked, &b)))
+	if (!CHECK_OK(w_start(&b.thread, "dk_batch", run_on_request, &b)))
 		return;
 	for (n = 1; n < RUNS; n++) {
-		ask_for(&b, n);
+		request_run(&b, n);
 		CHECK_INT(dk_provider_unregister_timeout(&guest, 1, &t_why), -ETIMEDOUT);
 		CHECK(guest.core);
 		if (!kind)
 			CHECK_OK(dk_provider_inside(&guest, 0, &in));
 	}
-	ask_for(&b, RUNS);
+	request_run(&b, RUNS);
 	w_join(&b.thread);
 	CHECK_OK(b.err);
 	CHECK_INT(b.sum, RUNS * (RUNS + 1) / 2);
@@ -250,24 +250,24 @@ static void is_waited_for(unsigned int kind)
 	t_close();
 }
 
-static void a_sleepable_one_is_waited_for(void)
+static void unregister_waits_for_a_sleepable_batch(void)
 {
-	is_waited_for(0);
+	check_unregister_waits(0);
 }
 
-static void an_atomic_one_is_waited_for(void)
+static void unregister_waits_for_an_atomic_batch(void)
 {
 	if (w_cpus() < 2) {
-		t_skip("a call that spins needs a processor of its own");
+		t_skip("a call that spins needs a CPU of its own");
 		return;
 	}
-	is_waited_for(1);
+	check_unregister_waits(1);
 }
 
 T_SUITE(batch,
-	T(every_kind_of_function),
-	T(nothing_runs),
-	T(nothing_runs_in_an_atomic_one),
-	T(a_batch_is_one_call),
-	T(a_sleepable_one_is_waited_for),
-	T(an_atomic_one_is_waited_for));
+	T(batches_run_every_kind_of_function),
+	T(batch_without_runs),
+	T(atomic_batch_without_runs),
+	T(batch_counts_as_one_call),
+	T(unregister_waits_for_a_sleepable_batch),
+	T(unregister_waits_for_an_atomic_batch));

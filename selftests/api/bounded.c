@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-int t_let_go;
+int t_may_return;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
@@ -90,7 +90,7 @@ bool t_in_child(int (*run)(void))
 void t_stay(int *inside)
 {
 	w_store_release(*inside, 1);
-	while (!w_load_acquire(t_let_go))
+	while (!w_load_acquire(t_may_return))
 		w_sleep_us(500);
 }
 
@@ -100,9 +100,9 @@ void t_await(const int *flag)
 		sched_yield();
 }
 
-void t_let_go_and_join(pthread_t thread)
+void t_release_and_join(pthread_t thread)
 {
-	w_store_release(t_let_go, 1);
+	w_store_release(t_may_return, 1);
 	t_join_ok(thread);
 }
 

@@ -30,13 +30,13 @@ void t_join_ok(pthread_t thread);
 /* Forks, and checks that @run returns 0 in the child. */
 bool t_in_child(int (*run)(void));
 
-/* t_stay() sets *@inside, and returns when t_let_go is set. */
-extern int t_let_go;
+/* t_stay() sets *@inside, and returns when t_may_return is set. */
+extern int t_may_return;
 void t_stay(int *inside);
 /* Waits until *@flag is set. */
 void t_await(const int *flag);
 /* Releases a thread that is in t_stay(), and waits for it as t_join_ok() does. */
-void t_let_go_and_join(pthread_t thread);
+void t_release_and_join(pthread_t thread);
 
 /* Returns true if the provider is being unregistered, or is not registered. */
 bool t_is_unregistering(struct dk_provider *prov);

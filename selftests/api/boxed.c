@@ -64,7 +64,7 @@ static int on_all(struct dk_call *c, void *args)
 
 static u64 seen_ks;
 
-static int tell(struct dk_call *c, struct dk_obj *x, int *trace)
+static int report_device(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	seen_ks = c->ks.bits;
 	*trace = dk_call_device(c);
@@ -139,7 +139,7 @@ static void below_python_dispatcher(void)
 	CHECK_INT(trace, 441);
 }
 
-static void calls_from_inside(void)
+static void boxed_calls_nest(void)
 {
 	static const struct dk_impl deep[] = { DK_IMPL(chain, DK_CPU, deeper) };
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
@@ -219,10 +219,10 @@ static void call_for_one_key(void)
 static void by_keyset_in(unsigned int flags)
 {
 	static const struct dk_impl table[] = {
-		DK_IMPL(chain, DK_CPU, tell),
+		DK_IMPL(chain, DK_CPU, report_device),
 		DK_IMPL_BOXED(chain, DK_TRACER, on_any),
 	};
-	static const struct dk_impl card[] = { DK_IMPL(chain, DK_DENSE, tell) };
+	static const struct dk_impl card[] = { DK_IMPL(chain, DK_DENSE, report_device) };
 	const struct dk_keyset cuda = DK_SET(DK_CUDA), cpu = DK_SET(DK_CPU);
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER)), y;
 	struct dk_local traced = t_no_local();
@@ -301,10 +301,10 @@ static void call_for_a_building_block(void)
 static void one_key_of_a_device(unsigned int flags)
 {
 	static const struct dk_impl table[] = {
-		DK_IMPL(chain, DK_CPU, tell),
+		DK_IMPL(chain, DK_CPU, report_device),
 		DK_IMPL_FALLTHROUGH(chain, DK_TRACER),
 	};
-	static const struct dk_impl card[] = { DK_IMPL(chain, DK_DENSE, tell) };
+	static const struct dk_impl card[] = { DK_IMPL(chain, DK_DENSE, report_device) };
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER)), y;
 	int device = -1;
 	struct chain_args args = { &y, &device };
@@ -340,7 +340,7 @@ static void call_for_one_key_of_a_device(void)
 	one_key_of_a_device(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-static void functions_that_never_sleep(void)
+static void atomic_boxed_functions(void)
 {
 	static const struct dk_impl table[] = {
 		DK_IMPL_PLAIN_ATOMIC(awake, DK_CPU, on_cpu),
@@ -376,7 +376,7 @@ static void functions_that_never_sleep(void)
 }
 
 /* A function has only one type, which the operator's declaration must be able to call. */
-static void plain_functions_refused(void)
+static void plain_functions_are_refused(void)
 {
 	struct dk_impl impl = DK_IMPL_PLAIN(chain, DK_CUDA, on_cpu), bad = impl;
 	struct dk_op_decl by_hand = chain_op;
@@ -406,7 +406,7 @@ static void plain_functions_refused(void)
 }
 
 /* Checks that unboxed and boxed calls fail with @err, also redispatches inside a function. */
-static void nothing_is_called(u64 bits, int err)
+static void check_nothing_is_called(u64 bits, int err)
 {
 	struct dk_obj x = t_obj(bits), traced = t_obj(bits | DK_KEY_BITS(DK_TRACER));
 	int trace = 0;
@@ -436,24 +436,24 @@ static void entries_without_a_function(void)
 	};
 
 	setup(both, ARRAY_SIZE(both));
-	nothing_is_called(DK_KEY_BITS(DK_AUTOGRAD_OTHER), -ENOTUNIQ);
+	check_nothing_is_called(DK_KEY_BITS(DK_AUTOGRAD_OTHER), -ENOTUNIQ);
 	t_close();
 	setup(none, ARRAY_SIZE(none));
 	/* nothing follows the fallthrough */
-	nothing_is_called(DK_KEY_BITS(DK_CPU), -ENOSYS);
-	nothing_is_called(DK_KEY_BITS(DK_CUDA), -ENOSYS);
+	check_nothing_is_called(DK_KEY_BITS(DK_CPU), -ENOSYS);
+	check_nothing_is_called(DK_KEY_BITS(DK_CUDA), -ENOSYS);
 	t_close();
 }
 
 T_SUITE(boxed,
 	T(all_types_in_one_chain),
 	T(below_python_dispatcher),
-	T(calls_from_inside),
+	T(boxed_calls_nest),
 	T(adapter_checks_the_signature),
 	T(call_for_one_key),
 	T(call_for_one_key_of_a_device),
 	T(redispatch_from_outside),
 	T(call_for_a_building_block),
-	T(functions_that_never_sleep),
-	T(plain_functions_refused),
+	T(atomic_boxed_functions),
+	T(plain_functions_are_refused),
 	T(entries_without_a_function));

@@ -7,58 +7,58 @@
  */
 #include "test.h"
 
-struct seen {
+struct result {
 	long card;
 	u32 device;
 	u32 calls;
 };
 
-#define PARAMS	(const struct dk_obj *x, const struct dk_obj *y, struct seen *seen)
+#define PARAMS	(const struct dk_obj *x, const struct dk_obj *y, struct result *result)
 
-DK_OP(ways_sleepable, "call_paths::sleepable", PARAMS, (x, y, seen), (x, y));
-DK_OP(ways_atomic, "call_paths::atomic", PARAMS, (x, y, seen), (x, y));
+DK_OP(path_sleepable, "call_paths::sleepable", PARAMS, (x, y, result), (x, y));
+DK_OP(path_atomic, "call_paths::atomic", PARAMS, (x, y, result), (x, y));
 /*
  * All calls by these two declarations take the slow path, because they are not made by name and
  * agree() removes the signatures.
  */
-DK_OP(slow_sleepable, "call_paths::sleepable", PARAMS, (x, y, seen), (x, y));
-DK_OP(slow_atomic, "call_paths::atomic", PARAMS, (x, y, seen), (x, y));
+DK_OP(slow_sleepable, "call_paths::sleepable", PARAMS, (x, y, result), (x, y));
+DK_OP(slow_atomic, "call_paths::atomic", PARAMS, (x, y, result), (x, y));
 
 static int serve(struct dk_call *c, const struct dk_obj *x, const struct dk_obj *y,
-		 struct seen *seen)
+		 struct result *result)
 {
-	seen->card = (long)dk_call_priv(c);
-	seen->device = dk_call_device(c);
-	seen->calls++;
+	result->card = (long)dk_call_priv(c);
+	result->device = dk_call_device(c);
+	result->calls++;
 	return 0;
 }
 
 static int sleepable_above(struct dk_call *c, const struct dk_obj *x,
-			   const struct dk_obj *y, struct seen *seen)
+			   const struct dk_obj *y, struct result *result)
 {
-	seen->calls += 100;
-	return ways_sleepable_below(c, x, y, seen);
+	result->calls += 100;
+	return path_sleepable_below(c, x, y, result);
 }
 
 static int atomic_above(struct dk_call *c, const struct dk_obj *x,
-			const struct dk_obj *y, struct seen *seen)
+			const struct dk_obj *y, struct result *result)
 {
-	seen->calls += 100;
-	return ways_atomic_below(c, x, y, seen);
+	result->calls += 100;
+	return path_atomic_below(c, x, y, result);
 }
 
 static const struct dk_impl host[] = {
-	DK_IMPL(ways_sleepable, DK_CPU, serve),
-	DK_IMPL(ways_sleepable, DK_AUTOGRAD_CPU, sleepable_above),
-	DK_IMPL_ATOMIC(ways_atomic, DK_CPU, serve),
-	DK_IMPL_ATOMIC(ways_atomic, DK_AUTOGRAD_CPU, atomic_above),
+	DK_IMPL(path_sleepable, DK_CPU, serve),
+	DK_IMPL(path_sleepable, DK_AUTOGRAD_CPU, sleepable_above),
+	DK_IMPL_ATOMIC(path_atomic, DK_CPU, serve),
+	DK_IMPL_ATOMIC(path_atomic, DK_AUTOGRAD_CPU, atomic_above),
 };
 
 static const struct dk_impl card[] = {
-	DK_IMPL(ways_sleepable, DK_DENSE, serve),
-	DK_IMPL(ways_sleepable, DK_AUTOGRAD_FUNCTIONALITY, sleepable_above),
-	DK_IMPL_ATOMIC(ways_atomic, DK_DENSE, serve),
-	DK_IMPL_ATOMIC(ways_atomic, DK_AUTOGRAD_FUNCTIONALITY, atomic_above),
+	DK_IMPL(path_sleepable, DK_DENSE, serve),
+	DK_IMPL(path_sleepable, DK_AUTOGRAD_FUNCTIONALITY, sleepable_above),
+	DK_IMPL_ATOMIC(path_atomic, DK_DENSE, serve),
+	DK_IMPL_ATOMIC(path_atomic, DK_AUTOGRAD_FUNCTIONALITY, atomic_above),
 };
 
 static struct dk_provider prov;
@@ -133,8 +133,8 @@ static void setup(const struct dk_impl *impls, const struct dk_impl *base,
 {
 	prov = (struct dk_provider)DK_PROVIDER("ways");
 	t_register(&prov);
-	CHECK_OK(dk_op_define(&prov, &ways_sleepable_op, op_flags, &t_why));
-	CHECK_OK(dk_op_define(&prov, &ways_atomic_op, op_flags | DK_OP_ATOMIC,
+	CHECK_OK(dk_op_define(&prov, &path_sleepable_op, op_flags, &t_why));
+	CHECK_OK(dk_op_define(&prov, &path_atomic_op, op_flags | DK_OP_ATOMIC,
 			      &t_why));
 	CHECK_OK(dk_impls_register(&prov, host, ARRAY_SIZE(host), &t_why));
 	CHECK_OK(dk_backend_join(&prov, "ways", 0, 0, &backend, &t_why));
@@ -148,32 +148,32 @@ static void setup(const struct dk_impl *impls, const struct dk_impl *base,
 
 /* ---- the call paths --------------------------------------------------------- */
 
-struct ask {
+struct call_args {
 	const struct dk_local *local;
 	const struct dk_obj *x, *y;
-	struct seen *seen;
+	struct result *result;
 };
 
-static int slowly(const struct ask *a)
+static int by_slow_path(const struct call_args *a)
 {
-	return slow_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
+	return slow_sleepable_at(sleepable, a->local, a->x, a->y, a->result);
 }
 
-static int by_name(const struct ask *a)
+static int by_name(const struct call_args *a)
 {
-	return ways_sleepable_in(a->local, a->x, a->y, a->seen);
+	return path_sleepable_in(a->local, a->x, a->y, a->result);
 }
 
-static int by_handle(const struct ask *a)
+static int by_handle(const struct call_args *a)
 {
-	return ways_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
+	return path_sleepable_at(sleepable, a->local, a->x, a->y, a->result);
 }
 
 /*
  * Returns the keyset for a redispatch: that of the call, without the default included keys,
  * which fall through.
  */
-static struct dk_keyset set_of(const struct ask *a)
+static struct dk_keyset redispatch_keyset(const struct call_args *a)
 {
 	const struct dk_obj *const two[] = { a->x, a->y };
 	unsigned int i;
@@ -185,107 +185,107 @@ static struct dk_keyset set_of(const struct ask *a)
 	return DK_KEYSET(bits & (DK_BACKEND_MASK | ~dk_local_excluded(a->local).bits));
 }
 
-static int from_sleepable(const struct ask *a)
+static int from_sleepable(const struct call_args *a)
 {
 	const struct dk_obj *const first[] = { all[0], NULL };
 	struct dk_frame c;
 	int err;
 
-	CHECK_OK(dk_call_enter(&c, &ways_sleepable_op, &dk_local_default, first, 2));
-	err = ways_sleepable_redispatch(&c.call, set_of(a), a->x, a->y, a->seen);
+	CHECK_OK(dk_call_enter(&c, &path_sleepable_op, &dk_local_default, first, 2));
+	err = path_sleepable_redispatch(&c.call, redispatch_keyset(a), a->x, a->y, a->result);
 	dk_call_leave(&c);
 	return err;
 }
 
-static int atomic_slowly(const struct ask *a)
+static int atomic_by_slow_path(const struct call_args *a)
 {
-	return slow_atomic_at(atomic, a->local, a->x, a->y, a->seen);
+	return slow_atomic_at(atomic, a->local, a->x, a->y, a->result);
 }
 
-static int atomic_by_name(const struct ask *a)
+static int atomic_by_name(const struct call_args *a)
 {
-	return ways_atomic_in(a->local, a->x, a->y, a->seen);
+	return path_atomic_in(a->local, a->x, a->y, a->result);
 }
 
-static int atomic_by_handle(const struct ask *a)
+static int atomic_by_handle(const struct call_args *a)
 {
-	return ways_atomic_at(atomic, a->local, a->x, a->y, a->seen);
+	return path_atomic_at(atomic, a->local, a->x, a->y, a->result);
 }
 
 #if T_KERNEL
-static int in_rcu(const struct ask *a)
+static int in_rcu(const struct call_args *a)
 {
 	int err;
 
 	rcu_read_lock();
-	err = ways_atomic_rcu(a->local, a->x, a->y, a->seen);
+	err = path_atomic_rcu(a->local, a->x, a->y, a->result);
 	rcu_read_unlock();
 	return err;
 }
 #endif
 
-static int from_atomic(const struct ask *a)
+static int from_atomic(const struct call_args *a)
 {
 	const struct dk_obj *const first[] = { all[0], NULL };
 	struct dk_frame c;
 	int err;
 
-	CHECK_OK(dk_call_enter(&c, &ways_atomic_op, &dk_local_default, first, 2));
-	err = ways_atomic_redispatch(&c.call, set_of(a), a->x, a->y, a->seen);
+	CHECK_OK(dk_call_enter(&c, &path_atomic_op, &dk_local_default, first, 2));
+	err = path_atomic_redispatch(&c.call, redispatch_keyset(a), a->x, a->y, a->result);
 	dk_call_leave(&c);
 	return err;
 }
 
 /* ---- all call paths, with all pairs of objects ------------------------------- */
 
-#define WAY(req)	{ #req, req }
+#define PATH(path)	{ #path, path }
 
-struct req {
+struct path {
 	const char *name;
-	int (*call)(const struct ask *a);
+	int (*call)(const struct call_args *a);
 };
 
 /* In each array, all paths must have the same result as the first one. */
-static const struct req sleepable_ways[] = {
-	WAY(slowly), WAY(by_name), WAY(by_handle), WAY(from_sleepable),
+static const struct path sleepable_paths[] = {
+	PATH(by_slow_path), PATH(by_name), PATH(by_handle), PATH(from_sleepable),
 };
 
-static const struct req atomic_ways[] = {
-	WAY(atomic_slowly), WAY(atomic_by_name), WAY(atomic_by_handle),
-	WAY(from_atomic),
+static const struct path atomic_paths[] = {
+	PATH(atomic_by_slow_path), PATH(atomic_by_name), PATH(atomic_by_handle),
+	PATH(from_atomic),
 #if T_KERNEL
-	WAY(in_rcu),
+	PATH(in_rcu),
 #endif
 };
 
-static int call(const struct req *req, const struct dk_local *local, unsigned int x,
-		unsigned int y, struct seen *seen)
+static int call(const struct path *path, const struct dk_local *local, unsigned int x,
+		unsigned int y, struct result *result)
 {
-	const struct ask a = { local, all[x], all[y], seen };
+	const struct call_args a = { local, all[x], all[y], result };
 
-	*seen = (struct seen){ -1, 0, 0 };
-	return req->call(&a);
+	*result = (struct result){ -1, 0, 0 };
+	return path->call(&a);
 }
 
 /* Compares all paths. Adds the number of served calls to @ok, and that of others to @none. */
-static void compare(const struct req *ways, unsigned int num_ways,
+static void compare(const struct path *paths, unsigned int num_paths,
 		    const struct dk_local *local, unsigned int *ok, unsigned int *none)
 {
-	struct seen want, got;
+	struct result want, got;
 	unsigned int x, y, w;
 	int err, other;
 
 	for (x = 0; x < num; x++)
 		for (y = 0; y < num; y++) {
-			err = call(&ways[0], local, x, y, &want);
+			err = call(&paths[0], local, x, y, &want);
 			++*(err ? none : ok);
-			for (w = 1; w < num_ways; w++) {
-				other = call(&ways[w], local, x, y, &got);
+			for (w = 1; w < num_paths; w++) {
+				other = call(&paths[w], local, x, y, &got);
 				if (other == err && got.card == want.card &&
 				    got.device == want.device && got.calls == want.calls)
 					continue;
 				t_note("%s of objects %u and %u: %d, card %ld, %u calls",
-				       ways[w].name, x, y, other, got.card, got.calls);
+				       paths[w].name, x, y, other, got.card, got.calls);
 				t_note("slowly: %d, card %ld, %u calls", err,
 				       want.card, want.calls);
 				CHECK(0);
@@ -296,12 +296,12 @@ static void compare(const struct req *ways, unsigned int num_ways,
 
 static void compare_all(const struct dk_local *local, unsigned int *ok, unsigned int *none)
 {
-	compare(sleepable_ways, ARRAY_SIZE(sleepable_ways), local, ok, none);
-	compare(atomic_ways, ARRAY_SIZE(atomic_ways), local, ok, none);
+	compare(sleepable_paths, ARRAY_SIZE(sleepable_paths), local, ok, none);
+	compare(atomic_paths, ARRAY_SIZE(atomic_paths), local, ok, none);
 }
 
-static void agree(const struct dk_impl *impls, const struct dk_impl *base,
-		  unsigned int op_flags)
+static void check_paths_agree(const struct dk_impl *impls, const struct dk_impl *base,
+			      unsigned int op_flags)
 {
 	struct dk_local untracked = dk_local_default;
 	struct dk_local added[] = { dk_local_default, dk_local_default };
@@ -329,31 +329,31 @@ static void agree(const struct dk_impl *impls, const struct dk_impl *base,
 	CHECK_OK(dk_backend_release(NULL, "ways", &t_why));
 }
 
-static void where_no_device_has_functions(void)
+static void paths_agree_without_device_functions(void)
 {
-	agree(NULL, card, 0);
+	check_paths_agree(NULL, card, 0);
 }
 
-static void where_devices_have_functions(void)
+static void paths_agree_with_device_functions(void)
 {
-	agree(card, NULL, 0);
+	check_paths_agree(card, NULL, 0);
 }
 
-static void where_their_backend_has_some_too(void)
+static void paths_agree_with_backend_functions(void)
 {
 	static struct dk_impl base[ARRAY_SIZE(card)];
 
 	memcpy(base, card, sizeof(card));
-	agree(card, base, 0);
+	check_paths_agree(card, base, 0);
 }
 
-static void where_all_have_to_be_on_one_device(void)
+static void paths_agree_for_same_device_operators(void)
 {
-	agree(card, NULL, DK_OP_SAME_DEVICE);
+	check_paths_agree(card, NULL, DK_OP_SAME_DEVICE);
 }
 
 T_SUITE(call_paths,
-	T(where_no_device_has_functions),
-	T(where_devices_have_functions),
-	T(where_their_backend_has_some_too),
-	T(where_all_have_to_be_on_one_device));
+	T(paths_agree_without_device_functions),
+	T(paths_agree_with_device_functions),
+	T(paths_agree_with_backend_functions),
+	T(paths_agree_for_same_device_operators));

@@ -39,9 +39,9 @@ static void *unregister_and_end(void *data)
  * The wait for a grace period is not a cancellation point. If it were, liburcu's lock would stay
  * locked.
  */
-static void while_it_waits(void)
+static void grace_period_is_no_cancellation_point(void)
 {
-	pthread_t caller, leaving;
+	pthread_t caller, unregistering;
 
 	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&host, "host");
@@ -50,18 +50,18 @@ static void while_it_waits(void)
 	CHECK_OK(dk_impls_register(&host, atom_impls, 1, &t_why));
 	op = t_get("cancellation::atom");
 	inside = 0;
-	t_let_go = 0;
+	t_may_return = 0;
 	t_start(&caller, call_atom, NULL);
 	t_await(&inside);
-	t_start(&leaving, unregister_and_end, NULL);
+	t_start(&unregistering, unregister_and_end, NULL);
 	while (!t_is_unregistering(&prov))
 		sched_yield();
 	/* the call keeps the grace period from ending */
 	w_sleep_us(50000);
-	CHECK_OK(pthread_cancel(leaving));
+	CHECK_OK(pthread_cancel(unregistering));
 	w_sleep_us(10000);
-	t_let_go_and_join(caller);
-	pthread_join(leaving, NULL);
+	t_release_and_join(caller);
+	pthread_join(unregistering, NULL);
 	/* the next calls wait for grace periods, too */
 	t_join(&prov, "again");
 	CHECK_OK(dk_provider_drain(&prov));
@@ -74,14 +74,14 @@ DK_OP(cancel_quick, "cancellation::quick", (struct dk_obj *x), (x), (x));
 
 static unsigned int num_notified;
 
-static void stays(struct dk_listener *l, const struct dk_event *event)
+static void on_event(struct dk_listener *l, const struct dk_event *event)
 {
 	num_notified++;
 	if (!strcmp(event->name, cancel_slow_op.name))
 		t_stay(&inside);
 }
 
-static struct dk_listener listener = { .size = sizeof(listener), .notify = stays };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = on_event };
 static struct dk_provider notifier = DK_PROVIDER("notifier");
 
 static void *define_and_be_cancelled(void *data)
@@ -92,22 +92,22 @@ static void *define_and_be_cancelled(void *data)
 }
 
 /* A cancelled thread finishes the notification, so that other threads can notify. */
-static void while_it_notifies(void)
+static void cancelled_thread_finishes_notification(void)
 {
 	pthread_t thread;
-	void *end_of_it = NULL;
+	void *exit_value = NULL;
 
 	t_register(&notifier);
 	CHECK_OK(dk_listener_register(&listener, &t_why));
 	inside = 0;
-	t_let_go = 0;
+	t_may_return = 0;
 	t_start(&thread, define_and_be_cancelled, NULL);
 	t_await(&inside);
 	CHECK_OK(pthread_cancel(thread));
 	w_sleep_us(20000);
-	w_store_release(t_let_go, 1);
-	pthread_join(thread, &end_of_it);
-	CHECK(end_of_it == PTHREAD_CANCELED);
+	w_store_release(t_may_return, 1);
+	pthread_join(thread, &exit_value);
+	CHECK(exit_value == PTHREAD_CANCELED);
 	num_notified = 0;
 	CHECK_OK(dk_op_define(&notifier, &cancel_quick_op, 0, &t_why));
 	CHECK_INT(num_notified, 1);
@@ -115,5 +115,5 @@ static void while_it_notifies(void)
 }
 
 T_SUITE_WITH(cancellation, t_bound,
-	T(while_it_waits),
-	T(while_it_notifies));
+	T(grace_period_is_no_cancellation_point),
+	T(cancelled_thread_finishes_notification));

@@ -20,11 +20,11 @@ const char *__tsan_default_suppressions(void);
 /* A memory access of the call raises the signal, not malloc(), so the handler can allocate. */
 const char *__tsan_default_suppressions(void)
 {
-	return "signal:reached\n";
+	return "signal:on_trap\n";
 }
 #endif
 
-enum label { NOBODY, OLD, NEW, LOWER, BELOW };
+enum label { NO_LABEL, OLD, NEW, LOWER, BELOW };
 
 static struct dk_provider prov;
 static struct dk_op_decl decl;
@@ -37,19 +37,19 @@ static void (*change)(void);
 static unsigned int num_changes;
 static size_t page_size;
 
-static void deny(bool denied)
+static void set_protection(bool denied)
 {
 	CHECK_OK(mprotect(protected_page, page_size,
 			  denied ? protection : PROT_READ | PROT_WRITE));
 }
 
-static void reached(int sig, siginfo_t *info, void *context)
+static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	char *at = info->si_addr;
 
 	if (at < protected_page || at >= protected_page + page_size)
 		abort();
-	deny(false);
+	set_protection(false);
 	num_changes++;
 	change();
 }
@@ -59,7 +59,7 @@ static void add(struct dk_impl *impl)
 	CHECK_OK(dk_impls_register(&prov, impl, 1, &t_why));
 }
 
-static void take(struct dk_impl *impl)
+static void withdraw(struct dk_impl *impl)
 {
 	CHECK_OK(dk_impls_withdraw(&prov, impl, &t_why));
 }
@@ -119,7 +119,7 @@ static void end(void)
  */
 static int call_at_trap(int (*call)(struct dk_obj *x), u64 bits, void (*at_trap)(void))
 {
-	struct sigaction act = { .sa_sigaction = reached, .sa_flags = SA_SIGINFO };
+	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 	struct sigaction old[2];
 	struct dk_obj x = t_obj(bits);
 	int ret;
@@ -128,9 +128,9 @@ static int call_at_trap(int (*call)(struct dk_obj *x), u64 bits, void (*at_trap)
 	num_changes = 0;
 	CHECK_OK(sigaction(SIGSEGV, &act, &old[0]));
 	CHECK_OK(sigaction(SIGBUS, &act, &old[1]));
-	deny(true);
+	set_protection(true);
 	ret = call(&x);
-	deny(false);
+	set_protection(false);
 	CHECK_OK(sigaction(SIGSEGV, &old[0], NULL));
 	CHECK_OK(sigaction(SIGBUS, &old[1], NULL));
 	CHECK_INT(num_changes, 1);
@@ -143,7 +143,7 @@ static int call_op(struct dk_obj *x)
 }
 
 /* Returns the number of the function that served the call. */
-static int call_torn(u64 bits, void (*at_trap)(void))
+static int call_op_at_trap(u64 bits, void (*at_trap)(void))
 {
 	return call_at_trap(call_op, bits, at_trap);
 }
@@ -151,11 +151,11 @@ static int call_torn(u64 bits, void (*at_trap)(void))
 #define AUTOGRAD_CPU	(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU))
 
 /* Registers a function at the autograd key, and then withdraws the one at the backend's key. */
-static void come_above_and_leave_below(void)
+static void register_above_and_withdraw_below(void)
 {
 	of_new.key = DK_AUTOGRAD_CPU;
 	add(&of_new);
-	take(&of_below);
+	withdraw(&of_below);
 }
 
 /* The call stops at the fallthrough at the autograd key, before it reads the backend's key. */
@@ -164,7 +164,7 @@ static void no_call_is_lost(void)
 	begin(DK_AUTOGRAD_CPU, true);
 	add(trap);
 	add(&of_below);
-	CHECK_INT(call_torn(AUTOGRAD_CPU, come_above_and_leave_below), NEW);
+	CHECK_INT(call_op_at_trap(AUTOGRAD_CPU, register_above_and_withdraw_below), NEW);
 	end();
 }
 
@@ -174,7 +174,7 @@ static void no_lower_rule_serves(void)
 	add(trap);
 	add(&of_below);
 	add(&of_lower);
-	CHECK_INT(call_torn(AUTOGRAD_CPU, come_above_and_leave_below), NEW);
+	CHECK_INT(call_op_at_trap(AUTOGRAD_CPU, register_above_and_withdraw_below), NEW);
 	end();
 }
 
@@ -217,13 +217,13 @@ static int call_untyped(struct dk_obj *x)
 	const struct dk_obj *objs[] = { x };
 	struct dk_local local = t_no_local();
 	struct dk_frame f;
-	int who;
+	int served_by;
 
 	CHECK_OK(at_key ? dk_call_enter_key(&f, op, &untyped, &local, at_key, objs, 1) :
 			  dk_call_enter_op(&f, op, &untyped, &local, objs, 1));
-	who = f.boxed(&f.call, NULL);
+	served_by = f.boxed(&f.call, NULL);
 	dk_call_leave(&f);
-	return who;
+	return served_by;
 }
 
 static struct dk_impl boxed_at(dk_boxed_fn_t fn, unsigned int key)
@@ -256,7 +256,7 @@ static void call_while_redefined(unsigned int flags, unsigned int key, bool by_k
 	end();
 }
 
-static void function_and_description(void)
+static void function_gets_its_own_description(void)
 {
 	static const unsigned int flags[] = { 0, DK_REGISTRY_FORCE_RESOLVE };
 	unsigned int i;
@@ -286,18 +286,18 @@ static struct dkc_block *block_of(const struct dk_impl *impl)
 static int call_between(struct dkc_block *b, u32 state, u32 halves)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
-	int who;
+	int served_by;
 
 	WRITE_ONCE(b->state, state);
 	WRITE_ONCE(t_reg->changes, t_reg->changes + halves);
-	who = call_op(&x);
+	served_by = call_op(&x);
 	WRITE_ONCE(t_reg->changes, t_reg->changes + halves);
 	WRITE_ONCE(b->state, DKC_LIVE);
-	return who;
+	return served_by;
 }
 
 /* All functions of a table are registered and unregistered at the same instant. */
-static void a_table_comes_and_leaves_at_one_instant(void)
+static void array_changes_at_one_instant(void)
 {
 	struct dkc_block *b;
 
@@ -322,16 +322,16 @@ static void replace_old(void)
 }
 
 /* The table is freed after the call has read it, and before the call's slot keeps it. */
-static void a_table_is_freed_before_it_is_kept(void)
+static void call_retries_if_its_table_is_freed(void)
 {
 	begin_with_table();
 	add(&of_old);
 	trap_at_slot();
-	CHECK_INT(call_torn(DK_KEY_BITS(DK_CPU), replace_old), NEW);
+	CHECK_INT(call_op_at_trap(DK_KEY_BITS(DK_CPU), replace_old), NEW);
 	end();
 }
 
-#define MOST_ENTERED	70	/* more than a thread has slots */
+#define MAX_ENTERED	70	/* more than a thread has slots */
 
 static struct dk_provider kept;
 static struct dk_op *kept_op;
@@ -351,7 +351,7 @@ static struct dk_frame kept_frame;
 
 static void enter_and_keep_the_last(void)
 {
-	static struct dk_frame f[MOST_ENTERED];
+	static struct dk_frame f[MAX_ENTERED];
 	unsigned int i;
 
 	for (i = 0; i < num_entered; i++)
@@ -362,22 +362,22 @@ static void enter_and_keep_the_last(void)
 }
 
 /* A signal handler enters a call. The call is left after the interrupted call has returned. */
-static void a_call_entered_in_a_handler_is_inside(void)
+static void call_entered_in_a_handler_is_inside(void)
 {
 	struct dk_op_decl kept_decl = t_decl("change_inside_call::kept");
 	struct dk_impl impl = t_impl(&kept_decl, DK_CPU, 0);
 
 	begin_with_table();
 	add(&of_old);
-	for (num_entered = 0; num_entered < MOST_ENTERED; num_entered++) {
+	for (num_entered = 0; num_entered < MAX_ENTERED; num_entered++) {
 		t_join(&kept, "kept");
 		CHECK_OK(dk_op_define(&kept, &kept_decl, 0, &t_why));
 		CHECK_OK(dk_impls_register(&kept, &impl, 1, &t_why));
 		kept_op = dk_op_get(t_reg, kept_decl.name);
 		trap_at_slot();
-		CHECK_INT(call_torn(DK_KEY_BITS(DK_CPU), enter_and_keep_the_last), OLD);
+		CHECK_INT(call_op_at_trap(DK_KEY_BITS(DK_CPU), enter_and_keep_the_last), OLD);
 		if (!CHECK_INT(dk_provider_unregister(&kept), -EDEADLK))
-			num_entered = MOST_ENTERED;
+			num_entered = MAX_ENTERED;
 		dk_call_leave(&kept_frame);
 		dk_op_put(kept_op);
 		CHECK_OK(dk_provider_unregister(&kept));
@@ -389,7 +389,7 @@ static void a_call_entered_in_a_handler_is_inside(void)
 
 static void withdraw_trap(void)
 {
-	take(trap);
+	withdraw(trap);
 }
 
 static int reset_inside(struct dk_call *c, void *args)
@@ -428,7 +428,7 @@ static void count_after_withdrawal(dk_boxed_fn_t fn, u64 gone)
 	end();
 }
 
-static void counts_of_what_was_withdrawn(void)
+static void call_of_a_withdrawn_function_is_counted(void)
 {
 	count_after_withdrawal(boxed_old, 1);
 	/* a reset clears these counts, too */
@@ -438,8 +438,8 @@ static void counts_of_what_was_withdrawn(void)
 T_SUITE(change_inside_call,
 	T(no_call_is_lost),
 	T(no_lower_rule_serves),
-	T(function_and_description),
-	T(a_table_comes_and_leaves_at_one_instant),
-	T(a_table_is_freed_before_it_is_kept),
-	T(a_call_entered_in_a_handler_is_inside),
-	T(counts_of_what_was_withdrawn));
+	T(function_gets_its_own_description),
+	T(array_changes_at_one_instant),
+	T(call_retries_if_its_table_is_freed),
+	T(call_entered_in_a_handler_is_inside),
+	T(call_of_a_withdrawn_function_is_counted));

@@ -12,23 +12,23 @@
 #define CARDS		64
 #define DRIVERS		8
 #define HOST		1000
-#define NOBODY		2000	/* an error that can occur */
+#define UNSERVED		2000	/* an error that can occur */
 
-DK_OP(hot, "changes_during_calls::op", (struct dk_obj *x, long *who), (x, who), (x));
+DK_OP(hot, "changes_during_calls::op", (struct dk_obj *x, long *served_by), (x, served_by), (x));
 
 static struct dk_provider keeper;
 static struct dk_op *op;
 static u32 stop;
 
-static int hot_priv(struct dk_call *c, struct dk_obj *x, long *who)
+static int hot_priv(struct dk_call *c, struct dk_obj *x, long *served_by)
 {
-	*who = *(long *)dk_call_priv(c);
+	*served_by = *(long *)dk_call_priv(c);
 	return 0;
 }
 
-static int hot_host(struct dk_call *c, struct dk_obj *x, long *who)
+static int hot_host(struct dk_call *c, struct dk_obj *x, long *served_by)
 {
-	*who = HOST;
+	*served_by = HOST;
 	return 0;
 }
 
@@ -41,25 +41,25 @@ static const struct dk_impl card[] = { DK_IMPL(hot, DK_DENSE, hot_priv) };
 /*
  * An object, and the number of the function that must serve it. @changes is incremented before a
  * change begins and after it ends. If a caller reads the same even number before and after its
- * call, function @is must have served the call.
+ * call, function @served_by must have served the call.
  */
-struct answer {
+struct expected_result {
 	struct dk_obj x;
 	u32 changes;		/* odd while a change is in progress */
-	long is;
+	long served_by;
 };
 
-static struct answer answers[CARDS];
-static unsigned int num_answers;
+static struct expected_result expected[CARDS];
+static unsigned int num_expected;
 
-static void begin_change(struct answer *a, long to)
+static void begin_change(struct expected_result *a, long to)
 {
 	w_store_release(a->changes, a->changes + 1);
 	w_fence();	/* a caller that reads the old number has called before the change */
-	w_store(a->is, to);
+	w_store(a->served_by, to);
 }
 
-static void end_change(struct answer *a)
+static void end_change(struct expected_result *a)
 {
 	w_fence();	/* the change is complete before its end is announced */
 	w_store_release(a->changes, a->changes + 1);
@@ -72,15 +72,15 @@ static struct caller {
 	long got, wanted;	/* of the last wrong call */
 } callers[CALLERS];
 
-static long call(const struct answer *a)
+static long call(const struct expected_result *a)
 {
 	struct dk_obj x = a->x;
-	long who = -1;
-	int err = hot_at(op, &dk_local_default, &x, &who);
+	long served_by = -1;
+	int err = hot_at(op, &dk_local_default, &x, &served_by);
 
 	if (err == -ENOENT || err == -ENOSYS || err == -ENODEV)
-		return NOBODY;
-	return err ? err : who;
+		return UNSERVED;
+	return err ? err : served_by;
 }
 
 static void call_all_the_time(void *data)
@@ -88,9 +88,9 @@ static void call_all_the_time(void *data)
 	struct caller *me = data;
 
 	while (!w_load(stop)) {
-		struct answer *a = &answers[w_one_of(&me->state, num_answers)];
+		struct expected_result *a = &expected[w_one_of(&me->state, num_expected)];
 		u32 changes = w_load_acquire(a->changes);
-		long wanted = w_load(a->is), got = call(a);
+		long wanted = w_load(a->served_by), got = call(a);
 
 		me->calls++;
 		w_fence();	/* the call has returned before the number is read again */
@@ -137,7 +137,7 @@ static void stop_callers(void)
 	for (i = 0; i < CALLERS; i++) {
 		w_join(&callers[i].thread);
 		if (!CHECK_INT(callers[i].wrong, 0))
-			t_note("%ld and not %ld", callers[i].got, callers[i].wanted);
+			t_note("served by %ld, expected %ld", callers[i].got, callers[i].wanted);
 	}
 	t_note("%llu calls, %llu of them between two changes",
 	       (unsigned long long)(callers[0].calls + callers[1].calls),
@@ -152,8 +152,8 @@ static void setup(unsigned int n, bool with_host)
 	if (with_host)
 		CHECK_OK(dk_impls_register(&keeper, host, 1, &t_why));
 	op = t_get("changes_during_calls::op");
-	memset(answers, 0, sizeof(answers));
-	num_answers = n;
+	memset(expected, 0, sizeof(expected));
+	num_expected = n;
 }
 
 /* ---- 64 cards of 8 drivers ------------------------------------------------- */
@@ -175,28 +175,28 @@ static void plug(unsigned int i)
 	snprintf(name, sizeof(name), "card%u", i);
 	CHECK_OK(dk_device_register(&d->prov, d->backend, name, numbers[i], card, 1,
 				    &device, &t_why));
-	answers[i].x = dk_obj_on(d->backend, device);
-	answers[i].is = i;
+	expected[i].x = dk_obj_on(d->backend, device);
+	expected[i].served_by = i;
 }
 
 static void unplug(unsigned int i)
 {
 	struct driver *d = &drivers[i % DRIVERS];
 
-	begin_change(&answers[i], HOST);
-	CHECK_OK(dk_device_unregister(&d->prov, answers[i].x.device, &t_why));
-	end_change(&answers[i]);
+	begin_change(&expected[i], HOST);
+	CHECK_OK(dk_device_unregister(&d->prov, expected[i].x.device, &t_why));
+	end_change(&expected[i]);
 	*numbers[i] = -i - 1;
 	t_free(numbers[i]);
 	numbers[i] = NULL;
 }
 
-static void each_serves_its_own(void)
+static void check_each_card(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < CARDS; i++)
-		if (!CHECK_INT(call(&answers[i]), answers[i].is))
+		if (!CHECK_INT(call(&expected[i]), expected[i].served_by))
 			break;
 }
 
@@ -225,27 +225,27 @@ static void cards_of_eight_drivers(void)
 		order[i] = order[k];
 		order[k] = n;
 	}
-	each_serves_its_own();
+	check_each_card();
 	start_callers();
 	for (i = 0; i < CARDS - 12; i++) {
 		wait_for_calls();
 		unplug(order[i]);
-		each_serves_its_own();
+		check_each_card();
 	}
 	/* unregistering a driver unregisters its remaining cards */
 	for (k = 0; k < DRIVERS; k++) {
 		for (i = k; i < CARDS; i += DRIVERS)
 			if (numbers[i])
-				begin_change(&answers[i], HOST);
-		t_leave(&drivers[k].prov);
+				begin_change(&expected[i], HOST);
+		t_unregister(&drivers[k].prov);
 		for (i = k; i < CARDS; i += DRIVERS) {
 			if (!numbers[i])
 				continue;
-			end_change(&answers[i]);
+			end_change(&expected[i]);
 			t_free(numbers[i]);
 			numbers[i] = NULL;
 		}
-		each_serves_its_own();
+		check_each_card();
 	}
 	stop_callers();
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
@@ -257,22 +257,22 @@ static void cards_of_eight_drivers(void)
 #define ROUNDS		(!T_KERNEL ? 60 : t_most > 1 ? 20 : 5)
 
 /* Makes a change and reverses it, repeatedly. Between the two, calls return @to. */
-static void there_and_back(long to, void (*go)(void), void (*back)(void))
+static void change_and_reverse(long to, void (*change)(void), void (*reverse)(void))
 {
-	const long from = answers[0].is;
+	const long from = expected[0].served_by;
 	unsigned int i;
 
 	start_callers();
 	for (i = 0; i < ROUNDS; i++) {
-		begin_change(&answers[0], to);
-		go();
-		end_change(&answers[0]);
-		CHECK_INT(call(&answers[0]), to);
+		begin_change(&expected[0], to);
+		change();
+		end_change(&expected[0]);
+		CHECK_INT(call(&expected[0]), to);
 		wait_for_calls();
-		begin_change(&answers[0], from);
-		back();
-		end_change(&answers[0]);
-		CHECK_INT(call(&answers[0]), from);
+		begin_change(&expected[0], from);
+		reverse();
+		end_change(&expected[0]);
+		CHECK_INT(call(&expected[0]), from);
 		wait_for_calls();
 	}
 	stop_callers();
@@ -291,59 +291,59 @@ static void define(void)
 static void definitions(void)
 {
 	setup(1, true);
-	answers[0].x = dk_obj_on(DK_BACKEND_CPU, 0);
-	answers[0].is = HOST;
-	there_and_back(NOBODY, undefine, define);
+	expected[0].x = dk_obj_on(DK_BACKEND_CPU, 0);
+	expected[0].served_by = HOST;
+	change_and_reverse(UNSERVED, undefine, define);
 }
 
 static struct dk_provider guest;
-static long guest_says = 7;
+static long guest_number = 7;
 static const struct dk_impl on_cpu[] = { DK_IMPL(hot, DK_CPU, hot_priv) };
 
-static void functions_come(void)
+static void register_functions(void)
 {
 	CHECK_OK(dk_impls_register(&guest, on_cpu, 1, &t_why));
 }
 
-static void functions_go(void)
+static void unregister_functions(void)
 {
 	CHECK_OK(dk_impls_unregister(&guest, on_cpu, &t_why));
 }
 
-static void guest_joins(void)
+static void register_guest(void)
 {
 	static const struct dk_provider fresh = DK_PROVIDER("guest");
 
 	guest = fresh;
 	guest.registry = t_reg;
-	guest.priv = &guest_says;
+	guest.priv = &guest_number;
 	CHECK_OK(dk_provider_register(&guest, &t_why));
 }
 
 static void functions(void)
 {
 	setup(1, true);
-	guest_joins();
-	answers[0].x = dk_obj_on(DK_BACKEND_CPU, 0);
-	answers[0].is = HOST;
-	there_and_back(7, functions_come, functions_go);
-	t_leave(&guest);
+	register_guest();
+	expected[0].x = dk_obj_on(DK_BACKEND_CPU, 0);
+	expected[0].served_by = HOST;
+	change_and_reverse(7, register_functions, unregister_functions);
+	t_unregister(&guest);
 }
 
 static int fallback_here(struct dk_call *c, void *args)
 {
-	*((struct hot_args *)args)->who = *(long *)dk_call_priv(c);
+	*((struct hot_args *)args)->served_by = *(long *)dk_call_priv(c);
 	return 0;
 }
 
 static const struct dk_impl fallback = DK_FALLBACK(DK_TRACER, fallback_here);
 
-static void fallback_comes(void)
+static void register_fallback(void)
 {
 	CHECK_OK(dk_fallback_register(&guest, &fallback, &t_why));
 }
 
-static void fallback_goes(void)
+static void unregister_fallback(void)
 {
 	CHECK_OK(dk_impls_unregister(&guest, &fallback, &t_why));
 }
@@ -351,27 +351,27 @@ static void fallback_goes(void)
 static void fallbacks(void)
 {
 	setup(1, false);
-	guest_joins();
+	register_guest();
 	CHECK_OK(dk_impls_register(&guest, on_cpu, 1, &t_why));
-	answers[0].x = t_obj(DK_KEY_BITS(DK_TRACER));
-	answers[0].is = NOBODY;
-	there_and_back(7, fallback_comes, fallback_goes);
-	t_leave(&guest);
+	expected[0].x = t_obj(DK_KEY_BITS(DK_TRACER));
+	expected[0].served_by = UNSERVED;
+	change_and_reverse(7, register_fallback, unregister_fallback);
+	t_unregister(&guest);
 }
 
 static unsigned int backend;
 
 /* A provider joins the backend, which binds its name, and registers functions for it. */
-static void backend_comes(void)
+static void register_backend(void)
 {
-	guest_joins();
+	register_guest();
 	CHECK_OK(dk_backend_join(&guest, "hot", 0, 0, &backend, &t_why));
 	CHECK_OK(dk_backend_impls_register(&guest, backend, card, 1, &t_why));
 }
 
-static void backend_goes(void)
+static void release_backend(void)
 {
-	t_leave(&guest);
+	t_unregister(&guest);
 	CHECK_OK(dk_backend_release(t_reg, "hot", &t_why));
 }
 
@@ -388,26 +388,26 @@ static void backend_online(void)
 static void backends(void)
 {
 	setup(1, true);
-	answers[0].x = dk_obj_on(DK_BACKEND_PRIVATEUSE1, 0);
-	answers[0].is = HOST;
-	there_and_back(7, backend_comes, backend_goes);
-	backend_comes();
+	expected[0].x = dk_obj_on(DK_BACKEND_PRIVATEUSE1, 0);
+	expected[0].served_by = HOST;
+	change_and_reverse(7, register_backend, release_backend);
+	register_backend();
 	CHECK_INT(backend, DK_BACKEND_PRIVATEUSE1);
-	answers[0].is = 7;
-	there_and_back(HOST, backend_offline, backend_online);
-	backend_goes();
+	expected[0].served_by = 7;
+	change_and_reverse(HOST, backend_offline, backend_online);
+	release_backend();
 }
 
 /* ---- a device that is taken offline -------------------------------------------- */
 
 static void device_offline(void)
 {
-	CHECK_OK(dk_device_set_online(t_reg, answers[0].x.device, 0, &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, expected[0].x.device, 0, &t_why));
 }
 
 static void device_online(void)
 {
-	CHECK_OK(dk_device_set_online(t_reg, answers[0].x.device, 1, &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, expected[0].x.device, 1, &t_why));
 }
 
 static void devices_offline(void)
@@ -415,14 +415,14 @@ static void devices_offline(void)
 	u32 device = 0;
 
 	setup(1, true);
-	guest_joins();
+	register_guest();
 	CHECK_OK(dk_backend_join(&guest, "hot", 0, 0, &backend, &t_why));
-	CHECK_OK(dk_device_register(&guest, backend, "card", &guest_says, card, 1,
+	CHECK_OK(dk_device_register(&guest, backend, "card", &guest_number, card, 1,
 				    &device, &t_why));
-	answers[0].x = dk_obj_on(backend, device);
-	answers[0].is = 7;
-	there_and_back(HOST, device_offline, device_online);
-	t_leave(&guest);
+	expected[0].x = dk_obj_on(backend, device);
+	expected[0].served_by = 7;
+	change_and_reverse(HOST, device_offline, device_online);
+	t_unregister(&guest);
 }
 
 T_SUITE(changes_during_calls,

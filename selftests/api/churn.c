@@ -5,14 +5,14 @@
 #define CALLERS		2
 #define ALIVE		0x616c6976u
 
-struct w_count churn_poisoned, churn_served_by_the_gone;
+struct w_count churn_poisoned, churn_served_by_unregistered;
 
 /* ---- counting ------------------------------------------------------------------ */
 
 void counting_begin(void)
 {
 	memset(&churn_poisoned, 0, sizeof(churn_poisoned));
-	memset(&churn_served_by_the_gone, 0, sizeof(churn_served_by_the_gone));
+	memset(&churn_served_by_unregistered, 0, sizeof(churn_served_by_unregistered));
 }
 
 struct counter *counter_new(void)
@@ -27,7 +27,7 @@ void counter_end(struct counter *c)
 {
 	if (!c)
 		return;
-	w_add(&churn_served_by_the_gone, w_sum(&c->served));
+	w_add(&churn_served_by_unregistered, w_sum(&c->served));
 	memset(c, 0x5a, sizeof(*c));
 	t_free(c);
 }
@@ -53,7 +53,7 @@ int count_here(struct dk_call *c, struct dk_obj *x)
 }
 
 /* Calls the next function, which counts the call. */
-static int count_behind(struct dk_call *c, struct dk_obj *x)
+static int count_above(struct dk_call *c, struct dk_obj *x)
 {
 	return count_below(c, x);
 }
@@ -72,7 +72,7 @@ static const struct dk_impl base_impls[] = {
 
 static const struct dk_impl guest_impls[] = {
 	DK_IMPL(count, DK_CPU, count_here),
-	DK_IMPL(count, DK_AUTOGRAD_CPU, count_behind),
+	DK_IMPL(count, DK_AUTOGRAD_CPU, count_above),
 	DK_IMPL_ATOMIC(swift, DK_CPU, swift_here),
 };
 
@@ -130,14 +130,14 @@ int churn_swift(void)
 
 /* ---- providers that register and unregister ---------------------------------- */
 
-static struct comer {
+static struct guest {
 	struct dk_provider prov;
 	struct counter *host, *card0, *card1;
 	unsigned int backend;
 	u32 d0, d1;
-} comer;
+} guest;
 
-static void come(struct comer *v)
+static void register_guest(struct guest *v)
 {
 	static const struct dk_provider prov = DK_PROVIDER("guest");
 
@@ -158,7 +158,7 @@ static void come(struct comer *v)
 				    ARRAY_SIZE(card_impls), &v->d1, &t_why));
 }
 
-static void change(struct comer *v, unsigned int round)
+static void change(struct guest *v, unsigned int round)
 {
 	CHECK_OK(dk_impls_register(&v->prov, through, 1, &t_why));
 	CHECK_OK(dk_fallback_register(&v->prov, &fallback, &t_why));
@@ -180,7 +180,7 @@ static void change(struct comer *v, unsigned int round)
 		CHECK_OK(dk_impls_unregister(&v->prov, guest_impls, &t_why));
 }
 
-static void leave(struct comer *v)
+static void unregister_guest(struct guest *v)
 {
 	CHECK_OK(dk_provider_unregister(&v->prov));
 	counter_end(v->host);
@@ -190,13 +190,13 @@ static void leave(struct comer *v)
 
 void churn_round(unsigned int round, void (*meanwhile)(void))
 {
-	come(&comer);
+	register_guest(&guest);
 	if (meanwhile)
 		meanwhile();
-	change(&comer, round);
+	change(&guest, round);
 	if (meanwhile)
 		meanwhile();
-	leave(&comer);
+	unregister_guest(&guest);
 	w_pause();
 }
 
@@ -233,7 +233,7 @@ void churn_begin(void)
 void churn_end(unsigned int rounds, u64 sent_by_others, u64 lost_by_others)
 {
 	struct counter *base = host.priv;
-	u64 sent = sent_by_others, lost = lost_by_others, gone;
+	u64 sent = sent_by_others, lost = lost_by_others, by_unregistered;
 	unsigned int i;
 
 	w_store(stop, true);
@@ -243,14 +243,14 @@ void churn_end(unsigned int rounds, u64 sent_by_others, u64 lost_by_others)
 		sent += callers[i].sent;
 		lost += callers[i].lost;
 	}
-	gone = w_sum(&churn_served_by_the_gone);
+	by_unregistered = w_sum(&churn_served_by_unregistered);
 	CHECK_INT(lost, 0);
 	CHECK_INT(w_sum(&churn_poisoned), 0);
-	CHECK_INT(gone + w_sum(&base->served), sent);
+	CHECK_INT(by_unregistered + w_sum(&base->served), sent);
 	CHECK(sent);
-	CHECK(gone);
-	t_note("%u rounds, %llu calls, %llu of them by who left, %llu in interrupts",
-	       rounds, (unsigned long long)sent, (unsigned long long)gone,
+	CHECK(by_unregistered);
+	t_note("%u rounds, %llu calls, %llu of them by unregistered providers, %llu in interrupts",
+	       rounds, (unsigned long long)sent, (unsigned long long)by_unregistered,
 	       (unsigned long long)sent_by_others);
 	dk_op_put(count_handle);
 	dk_op_put(swift_handle);

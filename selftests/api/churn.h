@@ -24,7 +24,7 @@ struct counter {
 void counting_begin(void);
 struct counter *counter_new(void);
 /*
- * Adds the calls to churn_served_by_the_gone, and poisons and frees the counter. No call may be
+ * Adds the calls to churn_served_by_unregistered, and poisons and frees the counter. No call may be
  * inside functions that count here. NULL is allowed.
  */
 void counter_end(struct counter *c);
@@ -36,7 +36,7 @@ int swift_here(struct dk_call *c, struct dk_obj *x);
  * The number of calls that found their counter poisoned, and the number of calls served by
  * providers and devices that were unregistered later.
  */
-extern struct w_count churn_poisoned, churn_served_by_the_gone;
+extern struct w_count churn_poisoned, churn_served_by_unregistered;
 
 /*
  * Opens a registry with a provider "host", which stays registered, and starts threads that call

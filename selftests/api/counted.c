@@ -12,7 +12,7 @@ int c_here(struct dk_call *c, struct dk_obj *x)
 	return 0;
 }
 
-static int behind(struct dk_call *c, struct dk_obj *x)
+static int call_below(struct dk_call *c, struct dk_obj *x)
 {
 	return tick_below(c, x);
 }
@@ -24,7 +24,7 @@ int c_serve_all(struct dk_call *c, void *args)
 
 static const struct dk_impl impls[] = {
 	DK_IMPL(tick, DK_CPU, c_here),
-	DK_IMPL(tick, DK_AUTOGRAD_CPU, behind),
+	DK_IMPL(tick, DK_AUTOGRAD_CPU, call_below),
 	DK_IMPL_FALLTHROUGH(tick, DK_TRACER),
 	DK_IMPL_ATOMIC(tock, DK_CPU, c_here),
 };

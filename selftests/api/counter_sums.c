@@ -24,7 +24,7 @@ static char names[OPS][20];
 
 static int for_all(struct dk_call *c, void *args)
 {
-	*((struct t_op_args *)args)->who = 1;
+	*((struct t_op_args *)args)->served_by = 1;
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static void setup(void)
 }
 
 /* Adds one counter, in one hold of the lock. Returns true if there are more. */
-static bool more(struct dkc_calls *c)
+static bool add_one_counter(struct dkc_calls *c)
 {
 	bool is_more;
 
@@ -68,18 +68,18 @@ static void sum_begin(struct dkc_calls *c, const struct dk_provider *prov, unsig
 {
 	*c = (struct dkc_calls){ .provider = prov->core->number };
 	while (holds--)
-		CHECK(more(c));
+		CHECK(add_one_counter(c));
 }
 
 static void sum_end(struct dkc_calls *c)
 {
-	while (more(c))
+	while (add_one_counter(c))
 		;
 	CHECK_INT(c->starts, 1);
 }
 
 /* The sum may lack the calls of the unregistered function, but it contains all others. */
-static void a_function_leaves_during_a_sum(void)
+static void function_unregisters_during_a_sum(void)
 {
 	unsigned int i, holds;
 	struct dkc_calls c;
@@ -97,7 +97,7 @@ static void a_function_leaves_during_a_sum(void)
 	}
 }
 
-static void the_provider_leaves_during_a_sum(void)
+static void provider_unregisters_during_a_sum(void)
 {
 	unsigned int holds;
 	struct dkc_calls c;
@@ -129,7 +129,7 @@ static void two_sums_at_one_time(void)
 }
 
 /* The counter of an unregistered function is assigned to a function of another provider. */
-static void a_counter_of_another_provider(void)
+static void sum_skips_reused_counter(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
 	struct dkc_calls c;
@@ -172,7 +172,7 @@ static void call_some(int answer)
 }
 
 /* Operators that are defined during a sum need more counters and a larger table of names. */
-static void operators_come_during_a_sum(void)
+static void operators_are_defined_during_a_sum(void)
 {
 	struct dkc_calls c;
 	unsigned int holds;
@@ -191,7 +191,7 @@ static void operators_come_during_a_sum(void)
 }
 
 /* Two fallbacks, one after the other, use the same counters of operators. */
-static void fallbacks_of_two_providers(void)
+static void two_fallbacks_share_counters(void)
 {
 	struct dkc_calls c;
 
@@ -214,7 +214,7 @@ static void fallbacks_of_two_providers(void)
  * Both fallbacks serve the operator only in calls for one key, so replacing one of them by the
  * other does not build the operator's table again.
  */
-static void fallbacks_for_calls_at_a_key(void)
+static void fallbacks_share_counters_of_calls_for_a_key(void)
 {
 	static const struct dk_impl at_meta = DK_FALLBACK(DK_META, for_all);
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_META));
@@ -243,14 +243,14 @@ static void fallbacks_for_calls_at_a_key(void)
 	CHECK_OK(dk_impls_unregister(&old, &closes, &t_why));
 }
 
-static void counters_of_others_are_work(void)
+static void sum_reads_counters_of_all_providers(void)
 {
 	unsigned int holds = 1;
 	struct dkc_calls c;
 
 	setup();
 	sum_begin(&c, &old, 0);
-	while (more(&c))
+	while (add_one_counter(&c))
 		holds++;
 	mutex_lock(&t_reg->lock);
 	CHECK_INT(holds, t_reg->counters->num * DKC_COUNTS - 1);
@@ -275,7 +275,7 @@ static bool add_total(struct dkc_calls *t, unsigned int holds)
 
 static struct dk_op *held;
 
-static void drop_the_last_holder(void)
+static void put_last_handle(void)
 {
 	t_put(held);
 	held = NULL;
@@ -302,7 +302,7 @@ static void unregister_provider(void)
 }
 
 /* The new registration gets the counter of the old one, and begins at zero. */
-static void give_a_counter_again(void)
+static void reassign_counter(void)
 {
 	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
 	CHECK_OK(dk_impls_register(&young, &impl[1], 1, &t_why));
@@ -329,8 +329,8 @@ static void setup_called(void)
 static void each_call_is_in_the_total_once(void)
 {
 	static void (*const change[])(void) = {
-		drop_the_last_holder, undefine, unregister_functions, unregister_fallback,
-		unregister_provider, give_a_counter_again,
+		put_last_handle, undefine, unregister_functions, unregister_fallback,
+		unregister_provider, reassign_counter,
 	};
 	unsigned int i, holds;
 	struct dkc_calls t;
@@ -349,7 +349,7 @@ static void each_call_is_in_the_total_once(void)
 }
 
 /* While a sum runs, a call is counted, and then its function is unregistered. */
-static void no_more_is_gone_than_was_counted(void)
+static void gone_does_not_exceed_the_total(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
 	struct dkc_calls t;
@@ -369,7 +369,7 @@ static void no_more_is_gone_than_was_counted(void)
 }
 
 /* A sum contains the calls of functions that were unregistered before it began. */
-static void gone_is_a_part_of_the_total(void)
+static void total_includes_unregistered_functions(void)
 {
 	struct dkc_calls t = { .count = 0 };
 
@@ -408,7 +408,7 @@ static void count_without_counter(void)
 }
 
 /* Makes a change and then a call after @holds counters of a sum were added. Returns the sum. */
-static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
+static struct dkc_calls total_during(void (*change)(void), unsigned int holds)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[0]));
 	struct dkc_calls t = { .count = 0 };
@@ -425,19 +425,19 @@ static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
 }
 
 /* A sum that has begun continues as if the reset were made after the sum. */
-static void resets_do_not_restart_a_total(void)
+static void reset_does_not_restart_a_total(void)
 {
 	struct dkc_calls t;
 	unsigned int holds;
 
 	for (holds = 1; holds < 40; holds++) {
-		t = total_beside(reset, holds);
+		t = total_during(reset, holds);
 		CHECK(t.count == CALLED || t.count == CALLED + 1);
 		CHECK(t.gone);
 		CHECK_INT(t.uncounted, 1);
 		CHECK_INT(t.starts, 1);
 	}
-	t = total_beside(reset, 0);
+	t = total_during(reset, 0);
 	CHECK_INT(t.count, 1);
 	CHECK_INT(t.gone, 0);
 	CHECK_INT(t.uncounted, 0);
@@ -449,7 +449,7 @@ static void new_counters_restart_a_total(void)
 	unsigned int holds;
 
 	for (holds = 0; holds < 40; holds++) {
-		t = total_beside(switch_off_and_on, holds);
+		t = total_during(switch_off_and_on, holds);
 		CHECK_INT(t.count, 1);
 		CHECK_INT(t.gone, 0);
 		CHECK_INT(t.starts, holds ? 2 : 1);
@@ -457,16 +457,16 @@ static void new_counters_restart_a_total(void)
 }
 
 T_SUITE(counter_sums,
-	T(a_function_leaves_during_a_sum),
-	T(the_provider_leaves_during_a_sum),
+	T(function_unregisters_during_a_sum),
+	T(provider_unregisters_during_a_sum),
 	T(two_sums_at_one_time),
-	T(a_counter_of_another_provider),
-	T(operators_come_during_a_sum),
-	T(fallbacks_of_two_providers),
-	T(fallbacks_for_calls_at_a_key),
-	T(counters_of_others_are_work),
+	T(sum_skips_reused_counter),
+	T(operators_are_defined_during_a_sum),
+	T(two_fallbacks_share_counters),
+	T(fallbacks_share_counters_of_calls_for_a_key),
+	T(sum_reads_counters_of_all_providers),
 	T(each_call_is_in_the_total_once),
-	T(no_more_is_gone_than_was_counted),
-	T(gone_is_a_part_of_the_total),
-	T(resets_do_not_restart_a_total),
+	T(gone_does_not_exceed_the_total),
+	T(total_includes_unregistered_functions),
+	T(reset_does_not_restart_a_total),
 	T(new_counters_restart_a_total));

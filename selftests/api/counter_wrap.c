@@ -26,15 +26,15 @@ static void setup(void)
 
 static s64 sequence;
 
-static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+static void record_sequence(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	sequence = info->sequence;
 }
 
 /* A sequence number of -1 means none, so no call may get -1 as its number. */
-static void sequence_of_calls(void)
+static void sequence_numbers_wrap(void)
 {
-	struct dk_hooks h = { .size = sizeof(h), .before = see };
+	struct dk_hooks h = { .size = sizeof(h), .before = record_sequence };
 	struct dk_obj grad = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
 	struct dk_obj plain = t_obj(DK_KEY_BITS(DK_CPU));
 	static struct dk_impl impl;
@@ -87,7 +87,7 @@ static struct dkc_devmap *devices_by_number(void)
 }
 
 /* A slot whose generations are used up is not used again, not even in a new map. */
-static void generations_of_a_slot(void)
+static void used_up_slot_is_not_reused(void)
 {
 	unsigned int backend, i;
 	struct dkc_devmap *map;
@@ -126,7 +126,7 @@ static void generations_of_a_slot(void)
  * A change increments the number of changes twice. For a call by the rules that begins between
  * the two increments, the change is already made. Here the number wraps at the second one.
  */
-static void changes_of_a_registry(void)
+static void number_of_changes_wraps(void)
 {
 	static struct dk_impl impl;
 
@@ -141,7 +141,7 @@ static void changes_of_a_registry(void)
 /* ---- operators that are held ---------------------------------------------- */
 
 /* The number of holders saturates. At the maximum, the operator is held for ever. */
-static void holders_of_an_operator(void)
+static void number_of_holders_saturates(void)
 {
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 
@@ -154,7 +154,7 @@ static void holders_of_an_operator(void)
 	CHECK_OK(dk_op_undefine(&prov, "counter_wrap::op", &t_why));
 	CHECK(!op->dead);
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
-	t_leave(&prov);
+	t_unregister(&prov);
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	t_join(&prov, "wrap");
 	dk_op_put(op);
@@ -165,7 +165,7 @@ static void holders_of_an_operator(void)
 }
 
 T_SUITE_WITH(counter_wrap, setup,
-	T_PEER(16, sequence_of_calls),
-	T_PEER(16, generations_of_a_slot),
-	T_PEER(16, changes_of_a_registry),
-	T_PEER(16, holders_of_an_operator));
+	T_PEER(16, sequence_numbers_wrap),
+	T_PEER(16, used_up_slot_is_not_reused),
+	T_PEER(16, number_of_changes_wraps),
+	T_PEER(16, number_of_holders_saturates));

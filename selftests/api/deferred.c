@@ -75,7 +75,7 @@ static bool submit_job(struct dk_op *op, struct dk_obj x)
  * Checks how the call is described in lists of providers. In the kernel, selftests/dkctl/live.sh
  * tests this.
  */
-static void is_described(const char *op)
+static void check_described(const char *op)
 {
 #if !T_KERNEL
 	struct dk_provider_info p = { .size = sizeof(p) };
@@ -91,7 +91,7 @@ static void is_described(const char *op)
 #endif
 }
 
-static void is_listed(const char *op, u32 device)
+static void check_listed(const char *op, u32 device)
 {
 	struct dk_inside in = v_inside_at(0);
 	u64 ms = in.ms;
@@ -103,26 +103,26 @@ static void is_listed(const char *op, u32 device)
 	CHECK_INT(in.device, device);
 	w_sleep_us(3000);
 	CHECK(v_inside_at(0).ms > ms);
-	is_described(op);
+	check_described(op);
 	CHECK_INT(t_num_inside(&v_guest), 1);
 	CHECK_INT(t_num_inside(&v_host), 0);
 }
 
 /* The thread that made the call is no longer inside it, and so can wait for it. */
-static void unregistering_waits(bool is_atomic)
+static void check_unregister_waits(bool is_atomic)
 {
 	const char *name = is_atomic ? "deferred::post" : "deferred::submit";
 
 	setup();
 	if (!submit_job(is_atomic ? atomic : sleepable, cpu))
 		return;
-	is_listed(name, 0);
+	check_listed(name, 0);
 	/* refuses: dk_provider_unregister_timeout ETIMEDOUT STILL_INSIDE */
 	do
 		CHECK_INT(dk_provider_unregister_timeout(&v_guest, 20, &t_why), -ETIMEDOUT);
 	while (t_why.reason == DK_WHY_GRACE);
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
-	CHECK(v_told(name));
+	CHECK(v_why_begins(name));
 	CHECK(strstr(t_why.name, " submit_guest (deferred)["));
 	/* another provider is not delayed */
 	CHECK_OK(dk_provider_unregister(&other));
@@ -131,37 +131,37 @@ static void unregistering_waits(bool is_atomic)
 	CHECK(!v_guest.core);
 }
 
-static void provider_with_a_sleepable_call(void)
+static void unregister_waits_for_a_sleepable_call(void)
 {
-	unregistering_waits(false);
+	check_unregister_waits(false);
 }
 
-static void provider_with_an_atomic_call(void)
+static void unregister_waits_for_an_atomic_call(void)
 {
-	unregistering_waits(true);
+	check_unregister_waits(true);
 }
 
 static void complete_job(void *data)
 {
-	struct leaver *l = data;
+	struct v_unregister *l = data;
 
 	w_sleep_us(20000);
-	CHECK(!w_load_acquire(l->has_left));
+	CHECK(!w_load_acquire(l->done));
 	CHECK_OK(dk_call_complete(&job.token, -EIO));
 }
 
 /* Another thread completes the call during the wait. */
-static void completed_by_another_thread(void)
+static void another_thread_completes_the_call(void)
 {
 	struct w_thread thread;
-	struct leaver l = { };
+	struct v_unregister l = { };
 
 	setup();
-	if (!submit_job(sleepable, cpu) || !v_begin_to_leave(&l))
+	if (!submit_job(sleepable, cpu) || !v_begin_unregister(&l))
 		return;
 	if (CHECK_OK(w_start(&thread, "dk_completer", complete_job, &l)))
 		w_join(&thread);
-	v_has_left(&l);
+	v_end_unregister(&l);
 	CHECK(!v_guest.core);
 }
 
@@ -174,20 +174,20 @@ static void complete_in_interrupt(struct irq_work *work)
 	CHECK_OK(dk_call_complete(&job.token, 0));
 }
 
-static void completed_in_a_hard_interrupt(void)
+static void hard_interrupt_completes_the_call(void)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(complete_in_interrupt);
-	struct leaver l = { };
+	struct v_unregister l = { };
 
 	setup();
-	if (!submit_job(atomic, cpu) || !v_begin_to_leave(&l))
+	if (!submit_job(atomic, cpu) || !v_begin_unregister(&l))
 		return;
 	w_sleep_us(20000);
-	CHECK(!w_load_acquire(l.has_left));
+	CHECK(!w_load_acquire(l.done));
 	CHECK(irq_work_queue(&work));
 	irq_work_sync(&work);
 	CHECK(w_load(in_interrupt_handler));
-	v_has_left(&l);
+	v_end_unregister(&l);
 }
 #else
 static void submit_and_complete(int sig)
@@ -200,7 +200,7 @@ static void submit_and_complete(int sig)
 	CHECK_OK(dk_call_complete(&job.token, 0));
 }
 
-static void completed_in_a_signal_handler(void)
+static void signal_handler_completes_the_call(void)
 {
 	struct sigaction sa = { .sa_handler = submit_and_complete }, old;
 
@@ -229,7 +229,7 @@ static int unregister_in_child(void)
 }
 
 /* The child does not have the deferred calls of its parent: nothing would complete them there. */
-static void before_a_fork(void)
+static void child_does_not_wait_for_deferred_calls(void)
 {
 	setup();
 	if (!submit_job(sleepable, cpu))
@@ -239,29 +239,29 @@ static void before_a_fork(void)
 	CHECK_OK(dk_call_complete(&job.token, 0));
 }
 
-static bool forks_enough;
+static bool stop;
 
 static void submit_and_complete_jobs(void *data)
 {
-	while (!w_load_acquire(forks_enough)) {
+	while (!w_load_acquire(stop)) {
 		submit_job(sleepable, cpu);
 		CHECK_OK(dk_call_complete(&job.token, 0));
 	}
 }
 
 /* The fork can happen at any point of dk_call_defer() and dk_call_complete(). */
-static void while_another_thread_defers(void)
+static void fork_while_another_thread_defers(void)
 {
 	struct w_thread thread;
 	unsigned int i;
 
 	setup();
-	forks_enough = false;
+	stop = false;
 	if (!CHECK_OK(w_start(&thread, "submits", submit_and_complete_jobs, NULL)))
 		return;
 	for (i = 0; i < 100 && t_in_child(unregister_in_child); i++)
 		;
-	w_store_release(forks_enough, true);
+	w_store_release(stop, true);
 	w_join(&thread);
 	CHECK_INT(t_num_inside(&v_guest), 0);
 }
@@ -269,26 +269,26 @@ static void while_another_thread_defers(void)
 
 static void unregister_table(void *data)
 {
-	struct leaver *l = data;
+	struct v_unregister *l = data;
 
 	l->err = dk_impls_unregister(&v_guest, impls, NULL);
-	w_store_release(l->has_left, true);
+	w_store_release(l->done, true);
 }
 
 /*
  * A deferred call delays unregistering only the table of its function. Other tables of the provider
  * are unregistered at once.
  */
-static void one_table(void)
+static void deferred_call_delays_only_its_table(void)
 {
 	struct w_thread completer;
-	struct leaver l = { };
+	struct v_unregister l = { };
 
 	setup();
 	if (!submit_job(sleepable, cpu))
 		return;
 	CHECK_OK(dk_impls_unregister(&v_guest, atomic_impls, &t_why));
-	if (!CHECK_OK(w_start(&l.thread, "dk_leaver", unregister_table, &l)))
+	if (!CHECK_OK(w_start(&l.thread, "dk_unregister", unregister_table, &l)))
 		return;
 	if (CHECK_OK(w_start(&completer, "dk_completer", complete_job, &l)))
 		w_join(&completer);
@@ -297,7 +297,7 @@ static void one_table(void)
 }
 
 /* A deferred call does not keep its operator, but reports still name the operator. */
-static void operator_that_is_gone(void)
+static void deferred_call_does_not_keep_its_operator(void)
 {
 	setup();
 	if (!submit_job(sleepable, cpu))
@@ -309,24 +309,24 @@ static void operator_that_is_gone(void)
 	while (t_why.reason == DK_WHY_GRACE);
 	CHECK(!dk_op_get(t_reg, submit_op.name));
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 20, &t_why), -ETIMEDOUT);
-	CHECK(v_told("deferred::submit submit_guest (deferred)["));
+	CHECK(v_why_begins("deferred::submit submit_guest (deferred)["));
 	CHECK_STR(v_inside_at(0).op, "deferred::submit");
 	CHECK_OK(dk_call_complete(&job.token, 0));
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
-static void device_and_backend(void)
+static void deferred_call_delays_going_offline(void)
 {
 	setup();
 	if (!submit_job(sleepable, on_device))
 		return;
-	is_listed("deferred::submit", on_device.device);
+	check_listed("deferred::submit", on_device.device);
 	CHECK_INT(dk_device_set_online_timeout(t_reg, on_device.device, 0, 1, &t_why),
 		  -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
-	CHECK(v_told("deferred::submit submit_guest (deferred)["));
+	CHECK(v_why_begins("deferred::submit submit_guest (deferred)["));
 	CHECK_INT(dk_backend_set_online_timeout(t_reg, v_backend, 0, 1, &t_why), -ETIMEDOUT);
-	CHECK(v_told("deferred::submit submit_guest (deferred)["));
+	CHECK(v_why_begins("deferred::submit submit_guest (deferred)["));
 	/* another device of the backend is not delayed */
 	CHECK_OK(dk_device_set_online_timeout(t_reg, v_card, 0, 0, &t_why));
 	CHECK_OK(dk_call_complete(&job.token, 0));
@@ -337,7 +337,7 @@ static void device_and_backend(void)
 
 /* ---- tokens --------------------------------------------------------------------- */
 
-static void used_again(void)
+static void token_is_used_again(void)
 {
 	unsigned int i;
 
@@ -351,7 +351,7 @@ static void used_again(void)
 	CHECK_INT(t_num_inside(&v_guest), 0);
 }
 
-static void completed_twice(void)
+static void call_cannot_be_completed_twice(void)
 {
 	setup();
 	/* refuses: dk_call_complete EINVAL */
@@ -363,7 +363,7 @@ static void completed_twice(void)
 	CHECK_INT(dk_call_complete(&job.token, 0), -EINVAL);
 }
 
-static void not_initialized_or_in_use(void)
+static void token_must_be_initialized_and_unused(void)
 {
 	setup();
 	memset(&job.token, 0, sizeof(job.token));
@@ -382,7 +382,7 @@ static void not_initialized_or_in_use(void)
 #define JOBS	50
 
 /* The calls are completed in another order than they were made. */
-static void many_at_once(void)
+static void many_calls_are_deferred_at_once(void)
 {
 	struct job *jobs = t_alloc(JOBS * sizeof(*jobs));
 	unsigned int i;
@@ -403,20 +403,20 @@ static void many_at_once(void)
 }
 
 T_SUITE(deferred,
-	T(provider_with_a_sleepable_call),
-	T(provider_with_an_atomic_call),
-	T(completed_by_another_thread),
+	T(unregister_waits_for_a_sleepable_call),
+	T(unregister_waits_for_an_atomic_call),
+	T(another_thread_completes_the_call),
 #if T_KERNEL
-	T(completed_in_a_hard_interrupt),
+	T(hard_interrupt_completes_the_call),
 #else
-	T(completed_in_a_signal_handler),
-	T(before_a_fork),
-	T(while_another_thread_defers),
+	T(signal_handler_completes_the_call),
+	T(child_does_not_wait_for_deferred_calls),
+	T(fork_while_another_thread_defers),
 #endif
-	T(one_table),
-	T(operator_that_is_gone),
-	T(device_and_backend),
-	T(used_again),
-	T(completed_twice),
-	T(not_initialized_or_in_use),
-	T(many_at_once));
+	T(deferred_call_delays_only_its_table),
+	T(deferred_call_does_not_keep_its_operator),
+	T(deferred_call_delays_going_offline),
+	T(token_is_used_again),
+	T(call_cannot_be_completed_twice),
+	T(token_must_be_initialized_and_unused),
+	T(many_calls_are_deferred_at_once));

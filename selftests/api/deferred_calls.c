@@ -94,7 +94,7 @@ static void setup(void)
  * Checks that @n deferred calls of @op delay unregistering the guest until the last of them is
  * completed.
  */
-static void keeps_the_guest(const char *op, struct dk_deferred *const *tokens, unsigned int n)
+static void check_guest_waits(const char *op, struct dk_deferred *const *tokens, unsigned int n)
 {
 	unsigned int i;
 
@@ -111,53 +111,53 @@ static void keeps_the_guest(const char *op, struct dk_deferred *const *tokens, u
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
-static void one_keeps_the_guest(const char *op)
+static void check_guest_waits_for_job(const char *op)
 {
 	struct dk_deferred *const token[] = { &job.token };
 
 	CHECK_OK(job.err);
-	keeps_the_guest(op, token, 1);
+	check_guest_waits(op, token, 1);
 }
 
-static void from_a_boxed_function(void)
+static void boxed_function_defers(void)
 {
 	setup();
 	CHECK_OK(queue_at(op_queue, &dk_local_default, &cuda, &job));
-	one_keeps_the_guest("deferred::queue");
+	check_guest_waits_for_job("deferred::queue");
 }
 
-static void with_boxed_arguments(void)
+static void call_with_boxed_arguments_is_deferred(void)
 {
 	struct queue_args args = { .x = &cpu, .job = &job };
 
 	setup();
 	CHECK_OK(dk_call_boxed(op_queue, &queue_op, &dk_local_default, &args));
-	one_keeps_the_guest("deferred::queue");
+	check_guest_waits_for_job("deferred::queue");
 }
 
 /* A fallback belongs to no operator, so its key is reported instead. */
-static void from_a_fallback(void)
+static void fallback_defers(void)
 {
 	struct dk_local traced = dk_local_default;
 
 	setup();
 	dk_local_include(&traced, DK_SET(DK_TRACER));
 	CHECK_OK(queue_at(op_queue, &traced, &cpu, &job));
-	one_keeps_the_guest("fallback for Tracer");
+	check_guest_waits_for_job("fallback for Tracer");
 }
 
 /* The function that redispatches belongs to another provider and does not defer its call. */
-static void below_another_function(void)
+static void function_below_another_defers(void)
 {
 	setup();
 	with_grad = cpu;
 	with_grad.ks = dk_keyset_or(with_grad.ks, DK_SET(DK_AUTOGRAD_CPU));
 	CHECK_OK(below_at(op_below, &dk_local_default, &with_grad, &job));
-	one_keeps_the_guest("deferred::below");
+	check_guest_waits_for_job("deferred::below");
 }
 
 /* The function that redispatches defers; the one below it returns at once. */
-static void above_another_function(void)
+static void function_above_another_defers(void)
 {
 	static const struct dk_impl below_it[] = { DK_IMPL(queue, DK_CUDA, nothing) };
 
@@ -166,18 +166,18 @@ static void above_another_function(void)
 	with_grad = cuda;
 	with_grad.ks = dk_keyset_or(with_grad.ks, DK_SET(DK_AUTOGRAD_CUDA));
 	CHECK_OK(queue_at(op_queue, &dk_local_default, &with_grad, &job));
-	one_keeps_the_guest("deferred::queue");
+	check_guest_waits_for_job("deferred::queue");
 }
 
-static void for_one_key(void)
+static void call_for_one_key_is_deferred(void)
 {
 	setup();
 	CHECK_OK(queue_for_key(op_queue, &dk_local_default, DK_CPU, &cpu, &job));
-	one_keeps_the_guest("deferred::queue");
+	check_guest_waits_for_job("deferred::queue");
 }
 
 /* Each run of an entered call can be deferred with a token of its own. */
-static void runs_of_a_batch(void)
+static void runs_of_a_batch_are_deferred(void)
 {
 	const struct dk_obj *objs[] = { &cpu };
 	static struct job second;
@@ -191,21 +191,21 @@ static void runs_of_a_batch(void)
 	CHECK_OK(queue_run(&f, &cpu, &second));
 	CHECK_INT(t_num_inside(&v_guest), 3);
 	dk_call_leave(&f);
-	keeps_the_guest("deferred::queue", tokens, 2);
+	check_guest_waits("deferred::queue", tokens, 2);
 }
 
-static void by_two_tokens(void)
+static void call_is_deferred_by_two_tokens(void)
 {
 	struct dk_deferred *const tokens[] = { &job.token, &job.second };
 
 	setup();
 	job.defers_twice = true;
 	CHECK_OK(queue_at(op_queue, &dk_local_default, &cpu, &job));
-	keeps_the_guest("deferred::queue", tokens, 2);
+	check_guest_waits("deferred::queue", tokens, 2);
 }
 
 /* The function is overridden and then withdrawn while its call is deferred. */
-static void of_a_function_that_was_replaced(void)
+static void call_of_a_replaced_function_stays_deferred(void)
 {
 	static const struct dk_impl newer[] = { DK_IMPL(queue, DK_CPU, nothing) };
 
@@ -214,11 +214,11 @@ static void of_a_function_that_was_replaced(void)
 	CHECK_OK(dk_impls_register(&v_host, newer, 1, &t_why));
 	CHECK_OK(queue_at(op_queue, &dk_local_default, &cpu, NULL));
 	CHECK_OK(dk_impls_withdraw(&v_guest, of_guest, &t_why));
-	one_keeps_the_guest("deferred::queue");
+	check_guest_waits_for_job("deferred::queue");
 }
 
 /* The reason is a text of limited length. It names the thread and the time in any case. */
-static void of_a_function_with_a_long_name(void)
+static void report_of_a_long_name_is_cut(void)
 {
 	static const char name[] = "deferred::"
 		"an_operator_whose_name_has_as_many_characters_as_the_longest_of_pytorch";
@@ -236,19 +236,19 @@ static void of_a_function_with_a_long_name(void)
 	op = t_get(name);
 	CHECK_OK(queue_at(op, &dk_local_default, &cpu, &job));
 	t_put(op);
-	one_keeps_the_guest(name);
+	check_guest_waits_for_job(name);
 	CHECK(!strncmp(t_why.name, name, 53) && !strncmp(t_why.name + 53, "... a_function_", 15));
 	CHECK(strstr(t_why.name, "... (deferred)[") && strstr(t_why.name, " ms"));
 }
 
 T_SUITE(deferred_calls,
-	T(from_a_boxed_function),
-	T(with_boxed_arguments),
-	T(from_a_fallback),
-	T(below_another_function),
-	T(above_another_function),
-	T(for_one_key),
-	T(runs_of_a_batch),
-	T(by_two_tokens),
-	T(of_a_function_that_was_replaced),
-	T(of_a_function_with_a_long_name));
+	T(boxed_function_defers),
+	T(call_with_boxed_arguments_is_deferred),
+	T(fallback_defers),
+	T(function_below_another_defers),
+	T(function_above_another_defers),
+	T(call_for_one_key_is_deferred),
+	T(runs_of_a_batch_are_deferred),
+	T(call_is_deferred_by_two_tokens),
+	T(call_of_a_replaced_function_stays_deferred),
+	T(report_of_a_long_name_is_cut));

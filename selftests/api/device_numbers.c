@@ -29,7 +29,7 @@ static u32 plug(const char *name)
  * A slot whose generations are used up is not used again. Skipped in the kernel, because this needs
  * a million registrations.
  */
-static void numbers_run_out_slot_by_slot(void)
+static void used_up_slot_is_not_reused(void)
 {
 	u32 first, device, i;
 
@@ -52,7 +52,7 @@ static void numbers_run_out_slot_by_slot(void)
  * 4095 devices can be registered, more than the initial size of any map. One more is
  * refused.
  */
-static void as_many_as_there_can_be(void)
+static void maximum_number_of_devices(void)
 {
 	enum { MOST = 4095 };
 	char name[16];
@@ -109,7 +109,7 @@ static void refused_device_uses_up_no_number(void)
 }
 
 /* Otherwise calls for one device would be slower than calls for others, for no visible reason. */
-static void calls_find_each_of_two_devices_at_once(void)
+static void call_finds_each_of_few_devices_at_the_first_slot(void)
 {
 	enum { DEVICES = 12 };
 	const struct dkc_device_tables *devices;
@@ -149,7 +149,7 @@ static void calls_find_each_of_two_devices_at_once(void)
 }
 
 T_SUITE(device_numbers,
-	T(numbers_run_out_slot_by_slot),
-	T(as_many_as_there_can_be),
+	T(used_up_slot_is_not_reused),
+	T(maximum_number_of_devices),
 	T(refused_device_uses_up_no_number),
-	T(calls_find_each_of_two_devices_at_once));
+	T(call_finds_each_of_few_devices_at_the_first_slot));

@@ -19,7 +19,7 @@ static int on_here(struct dk_call *c, struct dk_obj *x, void **priv, u32 *device
 	return 0;
 }
 
-static int boxed_goes_on(struct dk_call *c, void *args)
+static int boxed_redispatches(struct dk_call *c, void *args)
 {
 	ran++;
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
@@ -30,7 +30,7 @@ static const struct dk_impl on_backend[] = {
 };
 
 static const struct dk_impl on_card[] = { DK_IMPL(on, DK_DENSE, on_here) };
-static const struct dk_impl tracer = DK_FALLBACK(DK_TRACER, boxed_goes_on);
+static const struct dk_impl tracer = DK_FALLBACK(DK_TRACER, boxed_redispatches);
 static int of_provider, of_card[2];
 static u32 card[2];
 
@@ -58,7 +58,7 @@ static void setup(unsigned int flags)
  * Checks that an object with these bits on @device is served by the function of device @want with
  * the private pointer @want_priv.
  */
-static void lands(u64 bits, u32 device, u32 want, const void *want_priv)
+static void check_served_by(u64 bits, u32 device, u32 want, const void *want_priv)
 {
 	struct dk_obj x = t_obj(bits);
 	struct dk_local local = t_no_local();
@@ -80,9 +80,9 @@ static void boxed_redispatch_keeps_the_device(void)
 	for (m = 0; m < T_MODES; m++) {
 		setup(t_modes[m]);
 		CHECK_OK(dk_fallback_register(&host, &tracer, &t_why));
-		lands(bits, card[0], card[0], &of_card[0]);
-		lands(bits, card[1], card[1], &of_card[1]);
-		lands(bits, 0, 0, &of_provider);
+		check_served_by(bits, card[0], card[0], &of_card[0]);
+		check_served_by(bits, card[1], card[1], &of_card[1]);
+		check_served_by(bits, 0, 0, &of_provider);
 		CHECK_INT(ran, 3);
 		t_close();
 	}
@@ -96,16 +96,16 @@ static void device_functions_get_its_priv(void)
 
 	for (m = 0; m < T_MODES; m++) {
 		setup(t_modes[m]);
-		lands(bits, card[0], card[0], &of_card[0]);
-		lands(bits, card[1], card[1], &of_card[1]);
-		lands(bits, 0, 0, &of_provider);
-		lands(DK_KEY_BITS(DK_CPU), card[0], 0, &of_provider);
+		check_served_by(bits, card[0], card[0], &of_card[0]);
+		check_served_by(bits, card[1], card[1], &of_card[1]);
+		check_served_by(bits, 0, 0, &of_provider);
+		check_served_by(DK_KEY_BITS(DK_CPU), card[0], 0, &of_provider);
 		CHECK_OK(dk_device_set_online(t_reg, card[0], 0, &t_why));
-		lands(bits, card[0], 0, &of_provider);
+		check_served_by(bits, card[0], 0, &of_provider);
 		CHECK_OK(dk_device_set_online(t_reg, card[0], 1, &t_why));
-		lands(bits, card[0], card[0], &of_card[0]);
+		check_served_by(bits, card[0], card[0], &of_card[0]);
 		CHECK_OK(dk_device_unregister(&cards, card[0], &t_why));
-		lands(bits, card[0], 0, &of_provider);
+		check_served_by(bits, card[0], 0, &of_provider);
 		t_close();
 	}
 }
@@ -120,7 +120,7 @@ static void device_functions_get_its_priv(void)
 #endif
 
 /* The time for each device once grew with the square of the number of devices. */
-static void many_devices_of_one_operator(void)
+static void operator_with_many_devices(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1);
 	u32 *devices = t_alloc(MANY * sizeof(*devices));
@@ -137,13 +137,13 @@ static void many_devices_of_one_operator(void)
 		t_pause();
 	}
 	for (i = 0; i < MANY; i++)
-		lands(bits, devices[i], devices[i], &devices[i]);
+		check_served_by(bits, devices[i], devices[i], &devices[i]);
 	for (i = 0; i < ONE_BY_ONE; i++) {
 		CHECK_OK(dk_device_unregister(&cards, devices[i * 2], &t_why));
 		t_pause();
 	}
-	lands(bits, devices[0], 0, &of_provider);
-	lands(bits, devices[1], devices[1], &devices[1]);
+	check_served_by(bits, devices[0], 0, &of_provider);
+	check_served_by(bits, devices[1], devices[1], &devices[1]);
 	t_close();
 	t_free(devices);
 }
@@ -151,4 +151,4 @@ static void many_devices_of_one_operator(void)
 T_SUITE(device_priv,
 	T(device_functions_get_its_priv),
 	T(boxed_redispatch_keeps_the_device),
-	T(many_devices_of_one_operator));
+	T(operator_with_many_devices));

@@ -136,7 +136,7 @@ static void two_cards_and_a_cpu_object(void)
 }
 
 /* Device numbers that share a slot in the list of device tables, and devices without a table. */
-static void numbers_that_meet(void)
+static void device_numbers_share_a_slot(void)
 {
 	enum { CARDS = 33 };
 	unsigned int each, i;
@@ -164,7 +164,7 @@ static void numbers_that_meet(void)
 }
 
 /* A function of a backend and one of its card at the same key do not override each other. */
-static void card_overrides_nothing(void)
+static void card_function_overrides_nothing(void)
 {
 	static const struct dk_impl of_all[] = { DK_IMPL(work, DK_PRIVATEUSE1, work_host) };
 
@@ -175,7 +175,7 @@ static void card_overrides_nothing(void)
 }
 
 /* If functions of one array have equal keys, the last one serves, with tables and by the rules. */
-static void newest_of_equal_keys(void)
+static void last_of_equal_keys_serves(void)
 {
 	static const struct dk_impl of_card[] = {
 		DK_IMPL(work, DK_DENSE, work_host),
@@ -202,7 +202,7 @@ static void newest_of_equal_keys(void)
 	}
 }
 
-static void route_tells_who(void)
+static void route_names_provider_and_device(void)
 {
 	struct dk_obj c0, cpu_obj = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_obj found;
@@ -242,7 +242,7 @@ static void route_tells_who(void)
  * The number of an unregistered card never becomes valid again, however often cards are registered
  * and unregistered.
  */
-static void object_outlives_its_card(void)
+static void number_of_an_unregistered_card_stays_invalid(void)
 {
 	enum { TIMES = T_KERNEL ? 100 : 2000 };
 	struct dk_obj old, now;
@@ -330,7 +330,7 @@ static void two_providers_one_backend(void)
 	CHECK_INT(serves(&c0, &c1, NULL), 10);
 	CHECK_INT(serves(&c1, &c0, NULL), 11);
 	/* one provider unregisters; the card of the other one is not affected */
-	t_leave(&other);
+	t_unregister(&other);
 	CHECK_INT(serves(&c0, &c1, NULL), 10);
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
@@ -484,11 +484,11 @@ static void sixty_four_cards(void)
 		t_pause();
 	}
 	for (i = 0; i < 8; i++)
-		t_leave(&prov[i * 3 % 8]);
+		t_unregister(&prov[i * 3 % 8]);
 }
 
 /* Unregistering a provider unregisters all its cards. Those of other providers stay. */
-static void provider_leaves_with_its_cards(void)
+static void unregistering_removes_the_cards(void)
 {
 	static struct dk_provider other;
 	struct dk_obj mine[4], its[4];
@@ -509,7 +509,7 @@ static void provider_leaves_with_its_cards(void)
 					    card, 1, &device, &t_why));
 		its[i] = dk_obj_on(backend, device);
 	}
-	t_leave(&other);
+	t_unregister(&other);
 	for (i = 0; i < 4; i++) {
 		CHECK_INT(serves(&mine[i], NULL, NULL), i);
 		CHECK_INT(serves(&its[i], NULL, NULL), -1);
@@ -574,7 +574,7 @@ static int work_again(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 }
 
 /* A redispatch uses the keyset as it is. Without a backend in it, no device serves. */
-static void sets_of_redispatches(void)
+static void redispatch_uses_its_keyset(void)
 {
 	static const struct dk_impl own[] = {
 		DK_IMPL(work, DK_CPU, work_host),
@@ -635,7 +635,7 @@ static long serves_with_autograd(u32 device)
 	return seen.card;
 }
 
-static void fallback_of_devices_alone(void)
+static void fallback_serves_only_a_device(void)
 {
 	static const struct dk_impl any = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, work_any);
 	u32 device;
@@ -654,18 +654,18 @@ static void fallback_of_devices_alone(void)
 
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
-	T(numbers_that_meet),
-	T(card_overrides_nothing),
-	T(newest_of_equal_keys),
-	T(route_tells_who),
-	T_PEER(14, object_outlives_its_card),
+	T(device_numbers_share_a_slot),
+	T(card_function_overrides_nothing),
+	T(last_of_equal_keys_serves),
+	T(route_names_provider_and_device),
+	T_PEER(14, number_of_an_unregistered_card_stays_invalid),
 	T(card_without_the_function),
 	T(two_providers_one_backend),
 	T(same_device_operator),
 	T(offline_and_online),
 	T(keys_of_other_backends_are_refused),
 	T(sixty_four_cards),
-	T(provider_leaves_with_its_cards),
+	T(unregistering_removes_the_cards),
 	T(fallthrough_at_a_card),
-	T(sets_of_redispatches),
-	T(fallback_of_devices_alone));
+	T(redispatch_uses_its_keyset),
+	T(fallback_serves_only_a_device));

@@ -20,7 +20,7 @@ static void def(void)
 
 	o_open_with_schema();
 	COMMUTE(steps, want);
-	ALL_THERE(steps, want);
+	REGISTER_ALL(steps, want);
 	CHECK_LISTED(DK_CPU, DK_AUTOGRAD_CPU, DK_AUTOGRAD,
 		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
 	snprintf(want_dump, sizeof(want_dump),
@@ -112,7 +112,7 @@ static void def_only(void)
 {
 	static const struct step steps[] = { DEF };
 	static const struct want want[] = {
-		{ DK_UNDEFINED, NOBODY }, { DK_CPU, NOBODY },
+		{ DK_UNDEFINED, UNSERVED }, { DK_CPU, UNSERVED },
 		{ DK_AUTOGRAD_CPU, FALLBACK },
 	};
 	struct dk_impl_info info = { .size = sizeof(info) };
@@ -121,7 +121,7 @@ static void def_only(void)
 	o_open_with_schema();
 	o_decl.debug = "registered at here";
 	COMMUTE(steps, want);
-	ALL_THERE(steps, want);
+	REGISTER_ALL(steps, want);
 	CHECK_INT(dk_op_impl(o_op, 0, &info), -ENOENT);
 	CHECK_INT(t_call(o_op, &cpu, NULL), -ENOSYS);
 	o_check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
@@ -143,7 +143,7 @@ static void impl_only(void)
 	o_open();
 	o_inferred = INFERRED;
 	COMMUTE(steps, want);
-	ALL_THERE(steps, want);
+	REGISTER_ALL(steps, want);
 	CHECK_LISTED(DK_CPU, DK_AUTOGRAD_CPU, DK_AUTOGRAD,
 		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
 	o_check_dump("schema: (none)\n"
@@ -228,8 +228,8 @@ static void computed_table_with_autograd(void)
 {
 	static const struct step steps[] = { DEF, AT(DK_AUTOGRAD) };
 	static const struct want want[] = {
-		{ DK_UNDEFINED, NOBODY }, { DK_CPU, NOBODY }, { DK_CUDA, NOBODY },
-		{ DK_XLA, NOBODY }, { DK_FPGA, NOBODY }, { DK_SPARSE_CPU, NOBODY },
+		{ DK_UNDEFINED, UNSERVED }, { DK_CPU, UNSERVED }, { DK_CUDA, UNSERVED },
+		{ DK_XLA, UNSERVED }, { DK_FPGA, UNSERVED }, { DK_SPARSE_CPU, UNSERVED },
 		{ DK_AUTOGRAD_OTHER, AUTOGRAD(1) }, { DK_AUTOGRAD_CPU, AUTOGRAD(1) },
 		{ DK_AUTOGRAD_CUDA, AUTOGRAD(1) }, { DK_AUTOGRAD_XLA, AUTOGRAD(1) },
 	};
@@ -336,7 +336,7 @@ static void define_twice(unsigned int first, unsigned int second)
 	o_open();
 	o_decl.alias_analysis = first;
 	o_decl.schema = "dispatch::op(Tensor x, Tensor y) -> int";
-	o_put_in(steps, 0);
+	o_register(steps, 0);
 	again = o_decl;
 	o_decl.debug = "registered at here";
 	again.debug = "registered at there";
@@ -398,7 +398,7 @@ static void multiple_fallback(void)
 	struct dk_obj xla = t_obj(DK_KEY_BITS(DK_XLA) | DK_KEY_BITS(DK_CPU));
 
 	o_open();
-	o_put_in(steps, 0);
+	o_register(steps, 0);
 	first = t_fallthrough(NULL, DK_XLA);
 	second = t_fallthrough(NULL, DK_XLA);
 	CHECK_OK(dk_fallback_register(&o_provider, &first, &t_why));
@@ -412,7 +412,7 @@ static void multiple_fallback(void)
 	CHECK_STR(t_why.name, "XLA: fallthrough (dispatch) -> fallthrough (other)");
 	o_check_unchanged();
 	CHECK_OK(dk_impls_unregister(&o_provider, &first, &t_why));
-	CHECK_STR(t_goes(o_op, &xla, NULL), "-ENOSYS");
+	CHECK_STR(t_route_label(o_op, &xla, NULL), "-ENOSYS");
 	CHECK_OK(dk_fallback_register(&o_other, &second, &t_why));
 	o_check_unchanged();
 }
@@ -426,8 +426,8 @@ static void overwrite_math(void)
 
 	o_open();
 	for (first = 0; first < 2; first++) {
-		o_put_in(&steps[first], first);
-		o_put_in(&steps[!first], !first);
+		o_register(&steps[first], first);
+		o_register(&steps[!first], !first);
 		/* the newer function is listed first, and serves */
 		for (i = 0; i < 2; i++) {
 			CHECK_OK(dk_op_impl(o_op, i, &info));
@@ -438,11 +438,11 @@ static void overwrite_math(void)
 		CHECK_STR(t_serves(o_op, 0, DK_CPU), t_labels[!first]);
 		CHECK_INT(t_rule_served(), DK_PROV_MATH);
 		/* the older or the newer function is unregistered first */
-		o_take_out(&steps[0], 0);
+		o_remove(&steps[0], 0);
 		CHECK_STR(t_serves(o_op, 0, DK_CPU), "f1");
 		CHECK_OK(dk_op_impl(o_op, 0, &info));
 		CHECK(info.is_active);
-		o_take_out(&steps[1], 1);
+		o_remove(&steps[1], 1);
 		CHECK_STR(t_serves(o_op, 0, DK_CPU), "missing");
 	}
 }
@@ -457,7 +457,7 @@ static void find_dangling_impls_ext(void)
 	static char text[512];
 
 	o_open();
-	o_put_in(steps, 0);
+	o_register(steps, 0);
 	CHECK_INT(dk_registry_list_dangling(t_reg, text, sizeof(text)), 0);
 	foo = t_decl("__dangling__::foo");
 	impl = t_impl(&foo, DK_CPU, 1);

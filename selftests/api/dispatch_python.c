@@ -38,7 +38,7 @@ static void math_autogradcpu(void)
 	};
 
 	o_open();
-	ALL_THERE(steps, want);
+	REGISTER_ALL(steps, want);
 	CHECK_LISTED(DK_CPU, DK_XLA, DK_LAZY, DK_AUTOGRAD_CPU,
 		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
 }
@@ -58,7 +58,7 @@ static void defaultbackend_autogradcpu(void)
 	};
 
 	o_open();
-	ALL_THERE(steps, want);
+	REGISTER_ALL(steps, want);
 	CHECK_LISTED(DK_CPU, DK_XLA, DK_LAZY, DK_AUTOGRAD_CPU,
 		     DK_COMPOSITE_EXPLICIT_AUTOGRAD);
 }
@@ -78,7 +78,7 @@ static void autogradother(void)
 
 	o_open();
 	COMMUTE(steps, want);
-	ALL_THERE(steps, want);
+	REGISTER_ALL(steps, want);
 	CHECK_LISTED(DK_FPGA, DK_CPU, DK_COMPOSITE_IMPLICIT_AUTOGRAD);
 }
 
@@ -95,7 +95,7 @@ static void duplicate_registrations(void)
 	static struct dk_impl list[2];
 
 	o_open();
-	o_put_in(steps, 0);
+	o_register(steps, 0);
 	list[0] = t_impl(&o_decl, DK_CPU, 1);
 	list[1] = t_impl(&o_decl, DK_CPU, 2);
 	CHECK_OK(dk_impls_register(&o_provider, list, 2, &t_why));
@@ -109,8 +109,9 @@ static void duplicate_registrations(void)
 /*
  * states: 11.2.31
  *
- * PythonDispatcher also refuses a list that has both of these aliases. The dispatchers accept
- * it. Then CompositeExplicitAutograd serves, and CompositeImplicitAutograd serves no key.
+ * PythonDispatcher also refuses a list that has both of these aliases. PyTorch's dispatcher and
+ * this one accept it. Then CompositeExplicitAutograd serves, and CompositeImplicitAutograd
+ * serves no key.
  */
 static void defaultbackend_math(void)
 {
@@ -121,7 +122,7 @@ static void defaultbackend_math(void)
 
 	o_open();
 	l = dk_registry_layout(t_reg);
-	o_put_in(steps, 0);
+	o_register(steps, 0);
 	list[0] = t_impl(&o_decl, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
 	list[1] = t_impl(&o_decl, DK_COMPOSITE_EXPLICIT_AUTOGRAD, 2);
 	CHECK_OK(dk_impls_register(&o_provider, list, 2, &t_why));

@@ -165,7 +165,7 @@ static void missing(void)
 	CHECK(strstr(text, "from the 'foo' backend."));
 }
 
-static void questions(void)
+static void queries(void)
 {
 	static struct dk_impl impls[4], fallback;
 
@@ -309,9 +309,9 @@ static void many_in_order(void)
 	for (i = 0; text[i]; i++)
 		there -= text[i] == '\n';
 	CHECK_INT(there, 0);
-	t_leave(&me);
+	t_unregister(&me);
 	t_close();
 }
 
-T_SUITE(dumps, T(state_and_table), T(tables), T(extractor), T(missing), T(questions),
+T_SUITE(dumps, T(state_and_table), T(tables), T(extractor), T(missing), T(queries),
 	T(lists), T(many_in_order));

@@ -71,8 +71,8 @@ static void teardown(void)
 {
 	struct dk_counts c;
 
-	t_leave(&edu);
-	t_leave(&cpu);
+	t_unregister(&edu);
+	t_unregister(&cpu);
 	c = counts();
 	CHECK_INT(c.operators + c.impls + c.providers + c.devices, 0);
 }
@@ -116,7 +116,7 @@ static void everything_is_counted(void)
 }
 
 /* Refused registrations are not counted. */
-static void refused_counts_nothing(void)
+static void refused_registrations_are_not_counted(void)
 {
 	struct dk_impl bad[2];
 	struct dk_counts c;
@@ -133,7 +133,7 @@ static void refused_counts_nothing(void)
 	CHECK_INT(of_backend(DK_BACKEND_CPU).impls, 0);
 }
 
-static void a_backend(void)
+static void backend_information(void)
 {
 	struct dk_impl fallback = t_fallthrough(NULL, DK_AUTOGRAD_CPU);
 	struct dk_backend_info info;
@@ -160,20 +160,20 @@ static void a_backend(void)
 	CHECK_INT(of_backend(backend).is_online, 0);
 }
 
-static void one_that_somebody_has_alone(void)
+static void exclusive_backend(void)
 {
 	unsigned int alone = 0;
 
 	CHECK_OK(dk_backend_join(&cpu, "mine", 0, DK_JOIN_ALONE, &alone, &t_why));
 	CHECK_INT(of_backend(alone).is_alone, 1);
-	t_leave(&cpu);
+	t_unregister(&cpu);
 	CHECK_INT(of_backend(alone).is_alone, 0);
 	CHECK_INT(of_backend(alone).is_bound, 1);
 	CHECK_INT(of_backend(alone).providers, 0);
 	t_join(&cpu, "cpu");
 }
 
-static void a_device(void)
+static void device_information(void)
 {
 	struct dk_device_info info;
 	u32 card;
@@ -242,7 +242,7 @@ static void walk_providers(void)
 	CHECK_INT(info.backends.bits, DK_BACKEND_BIT(backend));
 	/* refuses: dk_registry_next_provider ENOENT NOT_THERE */
 	CHECK_INT(dk_registry_next_provider(t_reg, info.number, &info), -ENOENT);
-	t_leave(&cpu);
+	t_unregister(&cpu);
 	CHECK_STR(of_provider(0).name, "edu-driver");
 	t_join(&cpu, "cpu");
 	CHECK_STR(of_provider(1).name, "cpu");
@@ -302,10 +302,10 @@ static void sizes_and_numbers(void)
 
 T_SUITE_WITH(enumeration, setup,
 	T(everything_is_counted),
-	T(refused_counts_nothing),
-	T(a_backend),
-	T(one_that_somebody_has_alone),
-	T(a_device),
+	T(refused_registrations_are_not_counted),
+	T(backend_information),
+	T(exclusive_backend),
+	T(device_information),
 	T(walk_devices),
 	T(walk_providers),
 	T(limits),

@@ -85,7 +85,7 @@ static void registries(void)
 	r_def = t_decl("r::def");
 	CHECK_OK(dk_op_define(&r_a, &r_def, 0, &t_why));
 	op = dk_op_get(t_reg, "r::def");
-	t_leave(&r_a);
+	t_unregister(&r_a);
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_IN_USE);
 	CHECK_STR(t_why.name, "r::def");
@@ -105,7 +105,7 @@ static void registries(void)
 	CHECK_INT(t_why.reason, DK_WHY_TABLE);
 	CHECK_STR(t_why.name, "r::def");
 	changing.flags = 0;
-	t_leave(&r_a);
+	t_unregister(&r_a);
 	t_close();
 }
 
@@ -186,7 +186,7 @@ static void providers(void)
  * Control characters would reach logs and terminals. Bidirectional characters and invalid UTF-8 can
  * mislead readers.
  */
-static void names_that_mislead(void)
+static void misleading_names_are_refused(void)
 {
 	static const char *const bad[] = {
 		"a\x01", "\x1b[2J", "a\x7f", "a\xc2\x80", "\xc2\x9fz", "a\xd8\x9c",
@@ -367,7 +367,7 @@ static void open_within(void)
 	CHECK_OK(dk_impls_register(&r_a, within_table, 2, &t_why));
 }
 
-static void from_inside(void)
+static void call_cannot_wait_for_its_provider(void)
 {
 	struct dk_op *op;
 
@@ -402,7 +402,7 @@ static void from_inside(void)
 	r_close();
 }
 
-static void from_inside_atomic(void)
+static void atomic_call_cannot_wait(void)
 {
 	struct dk_op *op;
 
@@ -431,7 +431,7 @@ static void small_and_absent_diag(void)
 {
 	struct {
 		struct dk_diag why;
-		char behind[8];
+		char after[8];
 	} room;
 	const unsigned int small = offsetof(struct dk_diag, name) + 5;
 
@@ -451,7 +451,7 @@ static void small_and_absent_diag(void)
 }
 
 /* Checks that the call succeeds and that t_why does not keep an earlier reason. */
-#define TELLS_NOTHING(call)						\
+#define REPORTS_NOTHING(call)						\
 	do {								\
 		r_poison();						\
 		CHECK_OK(call);						\
@@ -460,7 +460,7 @@ static void small_and_absent_diag(void)
 		CHECK_STR(t_why.name, "");				\
 	} while (0)
 
-static void no_reason_without_refusal(void)
+static void success_reports_no_reason(void)
 {
 	static struct dk_provider p;
 	struct dk_registry *reg;
@@ -471,41 +471,41 @@ static void no_reason_without_refusal(void)
 	r_open();
 	two[0] = t_impl(&r_new, DK_CPU, 1);
 	p = r_none;
-	TELLS_NOTHING(dk_provider_register(&p, &t_why));
-	TELLS_NOTHING(dk_op_define(&p, &r_new, 0, &t_why));
-	TELLS_NOTHING(dk_impls_register(&p, two, 1, &t_why));
+	REPORTS_NOTHING(dk_provider_register(&p, &t_why));
+	REPORTS_NOTHING(dk_op_define(&p, &r_new, 0, &t_why));
+	REPORTS_NOTHING(dk_impls_register(&p, two, 1, &t_why));
 	two[1] = two[0];
 	r_poison();
 	CHECK_OK(dk_impls_register(&p, &two[1], 1, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 	CHECK_STR(t_why.name, "r::new CPU: f1 (none) -> f1 (none)");
-	TELLS_NOTHING(dk_impls_unregister(&p, two, &t_why));
-	TELLS_NOTHING(dk_impls_withdraw(&p, &two[1], &t_why));
-	TELLS_NOTHING(dk_backend_impls_register(&p, 1, two, 1, &t_why));
+	REPORTS_NOTHING(dk_impls_unregister(&p, two, &t_why));
+	REPORTS_NOTHING(dk_impls_withdraw(&p, &two[1], &t_why));
+	REPORTS_NOTHING(dk_backend_impls_register(&p, 1, two, 1, &t_why));
 	two[1] = t_fallthrough(NULL, DK_PYTHON);
-	TELLS_NOTHING(dk_fallback_register(&p, &two[1], &t_why));
-	TELLS_NOTHING(dk_backend_join(&p, "third", 0, 0, &n, &t_why));
-	TELLS_NOTHING(dk_backend_find(t_reg, "third", &n, &t_why));
-	TELLS_NOTHING(dk_registry_key_parse(t_reg, "Autogradthird", &n, &t_why));
+	REPORTS_NOTHING(dk_fallback_register(&p, &two[1], &t_why));
+	REPORTS_NOTHING(dk_backend_join(&p, "third", 0, 0, &n, &t_why));
+	REPORTS_NOTHING(dk_backend_find(t_reg, "third", &n, &t_why));
+	REPORTS_NOTHING(dk_registry_key_parse(t_reg, "Autogradthird", &n, &t_why));
 	CHECK_INT(n, DK_AUTOGRAD_PRIVATEUSE3);
-	TELLS_NOTHING(dk_device_register(&p, n = 15, "new", NULL, NULL, 0, &device,
-					 &t_why));
-	TELLS_NOTHING(dk_device_find(t_reg, "new", &obj, &t_why));
-	TELLS_NOTHING(dk_device_set_online(t_reg, device, 0, &t_why));
-	TELLS_NOTHING(dk_device_set_online(t_reg, device, 0, &t_why));
-	TELLS_NOTHING(dk_device_unregister(&p, device, &t_why));
-	TELLS_NOTHING(dk_op_undefine(&p, "r::new", &t_why));
+	REPORTS_NOTHING(dk_device_register(&p, n = 15, "new", NULL, NULL, 0, &device,
+					   &t_why));
+	REPORTS_NOTHING(dk_device_find(t_reg, "new", &obj, &t_why));
+	REPORTS_NOTHING(dk_device_set_online(t_reg, device, 0, &t_why));
+	REPORTS_NOTHING(dk_device_set_online(t_reg, device, 0, &t_why));
+	REPORTS_NOTHING(dk_device_unregister(&p, device, &t_why));
+	REPORTS_NOTHING(dk_op_undefine(&p, "r::new", &t_why));
 	CHECK_OK(dk_provider_unregister(&p));
-	TELLS_NOTHING(dk_backend_release(t_reg, "third", &t_why));
-	TELLS_NOTHING(dk_registry_check(t_reg, &t_why));
-	TELLS_NOTHING(dk_layout_find("v1", &t_why) ? 0 : -1);
-	TELLS_NOTHING(dk_key_parse(NULL, "CPU", 0, &n, &t_why));
-	TELLS_NOTHING(dk_backend_bit_parse(NULL, "CPU", &n, &t_why));
-	TELLS_NOTHING(dk_keyset_parse(NULL, "CPU", &ks, &t_why));
-	TELLS_NOTHING(dk_constant_set(NULL, "python_ks", &ks, &t_why));
-	TELLS_NOTHING((reg = dk_registry_alloc(NULL, 0, &t_why)) ? 0 : -1);
-	TELLS_NOTHING(dk_registry_free(reg, &t_why));
-	TELLS_NOTHING(dk_registry_free(NULL, &t_why));
+	REPORTS_NOTHING(dk_backend_release(t_reg, "third", &t_why));
+	REPORTS_NOTHING(dk_registry_check(t_reg, &t_why));
+	REPORTS_NOTHING(dk_layout_find("v1", &t_why) ? 0 : -1);
+	REPORTS_NOTHING(dk_key_parse(NULL, "CPU", 0, &n, &t_why));
+	REPORTS_NOTHING(dk_backend_bit_parse(NULL, "CPU", &n, &t_why));
+	REPORTS_NOTHING(dk_keyset_parse(NULL, "CPU", &ks, &t_why));
+	REPORTS_NOTHING(dk_constant_set(NULL, "python_ks", &ks, &t_why));
+	REPORTS_NOTHING((reg = dk_registry_alloc(NULL, 0, &t_why)) ? 0 : -1);
+	REPORTS_NOTHING(dk_registry_free(reg, &t_why));
+	REPORTS_NOTHING(dk_registry_free(NULL, &t_why));
 	r_rebase();
 	r_close();
 }
@@ -514,8 +514,8 @@ T_SUITE(errors,
 	T(names_and_sets),
 	T(registries),
 	T(providers),
-	T(names_that_mislead),
-	T(from_inside),
-	T(from_inside_atomic),
+	T(misleading_names_are_refused),
+	T(call_cannot_wait_for_its_provider),
+	T(atomic_call_cannot_wait),
 	T(small_and_absent_diag),
-	T(no_reason_without_refusal));
+	T(success_reports_no_reason));

@@ -63,7 +63,7 @@ static void calls(void)
 	u32 d0, d1;
 
 	r_open();
-	gone = dk_obj_on(r_solo, r_gone);
+	gone = dk_obj_on(r_solo, r_unregistered_card);
 	wrong.sig = "(int)";
 	older.size -= sizeof(older.sig_mark);
 	older.sig_mark = 0;	/* set by an earlier run of this test */
@@ -259,7 +259,7 @@ static void wrong_type_first(unsigned int flags)
 	right = same_op;
 	CHECK_INT(dk_call_enter_op(&c, op, &right, &dk_local_default, objs, 2), -ENOENT);
 	dk_op_put(op);
-	t_leave(&r_a);
+	t_unregister(&r_a);
 	t_close();
 }
 
@@ -334,7 +334,7 @@ static void entries(void)
 	REFUSED_ERR(dk_op_entry(op, 0, DK_NUM_ENTRIES, &e), EINVAL);
 	REFUSED_ERR(dk_op_entry(op, 0, ~0u, &e), EINVAL);
 	/* refuses: dk_op_entry ENODEV NO_DEVICE */
-	REFUSED_ERR(dk_op_entry(op, r_gone, 0, &e), ENODEV);
+	REFUSED_ERR(dk_op_entry(op, r_unregistered_card, 0, &e), ENODEV);
 	e.size = 0;
 	/* refuses: dk_op_entry EINVAL BAD_SIZE */
 	REFUSED_ERR(dk_op_entry(op, 0, 0, &e), EINVAL);

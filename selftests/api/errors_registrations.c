@@ -283,7 +283,7 @@ static void functions(void)
  * An operator can have any number of functions: its dispatch table contains only active ones, and a
  * layout has fewer than 250 entries.
  */
-static void functions_without_end(void)
+static void operator_with_many_functions(void)
 {
 	enum { MANY = 300 };
 	struct dk_impl *impls = t_alloc(MANY * sizeof(*impls));
@@ -299,11 +299,11 @@ static void functions_without_end(void)
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 	op = dk_op_get(t_reg, "r::def");
-	CHECK_STR(t_goes(op, &cpu, NULL),
+	CHECK_STR(t_route_label(op, &cpu, NULL),
 		  t_labels[(dk_key_slot(NULL, DK_CPU) - 1 + 2 * (DK_NUM_ENTRIES - 1)) %
 			   T_FUNCTIONS]);
 	CHECK_OK(dk_impls_unregister(&r_b, impls, &t_why));
-	CHECK_STR(t_goes(op, &cpu, NULL), "f1");
+	CHECK_STR(t_route_label(op, &cpu, NULL), "f1");
 	dk_op_put(op);
 	t_free(impls);
 	r_rebase();
@@ -511,7 +511,7 @@ static void devices(void)
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 524289, &n, &t_why),
 		ENOSPC, TABLE_SIZE, "a");
 	/*
-	 * as_many_as_there_can_be() in device_numbers.c registers 4095 devices.
+	 * maximum_number_of_devices() in device_numbers.c registers 4095 devices.
 	 * refuses: dk_device_register ENOSPC TOO_MANY_DEVICES
 	 */
 	CHECK_INT(n, 77);
@@ -521,8 +521,8 @@ static void devices(void)
 		"none");
 	/* refuses: dk_device_unregister ENODEV NO_DEVICE */
 	REFUSED(dk_device_unregister(&r_a, 0, &t_why), ENODEV, NO_DEVICE, "0");
-	REFUSED(dk_device_unregister(&r_a, r_gone, &t_why), ENODEV, NO_DEVICE,
-		number(r_gone));
+	REFUSED(dk_device_unregister(&r_a, r_unregistered_card, &t_why), ENODEV, NO_DEVICE,
+		number(r_unregistered_card));
 	REFUSED(dk_device_unregister(&r_a, ~0u, &t_why), ENODEV, NO_DEVICE,
 		"4294967295");
 	/* refuses: dk_device_unregister ENOENT NOT_THERE */
@@ -531,8 +531,8 @@ static void devices(void)
 	REFUSED(dk_device_find(t_reg, "gone", &r_cpu, &t_why), ENODEV, NO_DEVICE,
 		"gone");
 	/* refuses: dk_device_set_online ENODEV NO_DEVICE */
-	REFUSED(dk_device_set_online(t_reg, r_gone, 0, &t_why), ENODEV, NO_DEVICE,
-		number(r_gone));
+	REFUSED(dk_device_set_online(t_reg, r_unregistered_card, 0, &t_why), ENODEV, NO_DEVICE,
+		number(r_unregistered_card));
 	REFUSED(dk_device_set_online(t_reg, 0, 1, &t_why), ENODEV, NO_DEVICE, "0");
 	/* refuses: dk_device_set_online_timeout ENODEV NO_DEVICE */
 	REFUSED(dk_device_set_online_timeout(t_reg, 0, 0, 1, &t_why), ENODEV, NO_DEVICE,
@@ -543,7 +543,7 @@ static void devices(void)
 T_SUITE(errors_registrations,
 	T(operators),
 	T(functions),
-	T(functions_without_end),
+	T(operator_with_many_functions),
 	T(fallbacks),
 	T(backends),
 	T(devices));

@@ -99,7 +99,7 @@ static bool same_fallback(unsigned int n, const struct dk_impl *impl)
 	return false;
 }
 
-static void make_up(u64 *state)
+static void make_program(u64 *state)
 {
 	unsigned int i, n = t_random(state) % (MOST + 1);
 
@@ -156,7 +156,7 @@ static void open_program(const char *left_out)
 static void close_program(void)
 {
 	t_put(op);
-	t_leave(&me);
+	t_unregister(&me);
 }
 
 static struct dk_keyset none = { 0 };
@@ -288,7 +288,7 @@ static void random_programs(void)
 	t_open("v1", 0);
 	for (i = 0; i < PROGRAMS; i++) {
 		state = seed + i;
-		make_up(&state);
+		make_program(&state);
 		if (!try_program()) {
 			t_note("the program of seed %llu", (unsigned long long)seed + i);
 			break;
@@ -298,19 +298,19 @@ static void random_programs(void)
 	t_note("%u programs from seed %llu: %u serve, %u decide, %u change the set",
 	       i, (unsigned long long)seed, count[DK_BEARING_SERVES],
 	       count[DK_BEARING_DECIDES], count[DK_BEARING_SET]);
-	t_note("%u are overridden, %u have no bearing", count[DK_BEARING_OVERRIDDEN],
+	t_note("%u are overridden, %u are not used", count[DK_BEARING_OVERRIDDEN],
 	       count[DK_BEARING_NONE]);
 	/* each of them must occur, or nothing was tested */
 	for (i = 0; i < ARRAY_SIZE(count); i++)
 		CHECK(count[i] > 0);
 }
 
-static void refuses(void)
+static void refusals(void)
 {
 	u64 state = 1;
 
 	t_open("v1", 0);
-	make_up(&state);
+	make_program(&state);
 	open_program(NULL);
 	ex.size = 1;
 	/* refuses: dk_op_explain EINVAL BAD_SIZE */
@@ -330,4 +330,4 @@ static void refuses(void)
 	CHECK_OK(dk_explain_step(op, &ex, 0, &step));
 }
 
-T_SUITE(explain, T(random_programs), T(refuses));
+T_SUITE(explain, T(random_programs), T(refusals));

@@ -10,7 +10,7 @@
 #include "../world.h"
 
 #define DURATION_US	500000
-#define PATIENCE_US	60000000
+#define EXTRA_US	60000000
 #define MAX_CALLERS	64
 
 DK_OP(last, "fallbacks::last", (const struct dk_obj *x, bool *own), (x, own), (x));
@@ -104,83 +104,83 @@ static int in_rcu(bool *by_own)
 }
 #endif
 
-#define WAY(req)	{ #req, req }
+#define PATH(path)	{ #path, path }
 
 /* The last path in the kernel, a call in an RCU section, is only for atomic operators. */
-static const struct req {
+static const struct path {
 	const char *name;
 	int (*call)(bool *by_own);
-} ways[] = {
-	WAY(by_name), WAY(by_handle), WAY(boxed), WAY(at_key), WAY(redispatched),
+} paths[] = {
+	PATH(by_name), PATH(by_handle), PATH(boxed), PATH(at_key), PATH(redispatched),
 #if T_KERNEL
-	WAY(in_rcu),
+	PATH(in_rcu),
 #endif
 };
 
-static unsigned int num_ways;
+static unsigned int num_paths;
 
 /* ---- threads that call ---------------------------------------------------------- */
 
-enum answer { OWN, ANY, NONE, WRONG, NUM_ANSWERS };
+enum result { OWN, ANY, NONE, WRONG, NUM_RESULTS };
 
 static struct caller {
 	struct w_thread thread;
-	u64 got[ARRAY_SIZE(ways)][NUM_ANSWERS];
+	u64 counts[ARRAY_SIZE(paths)][NUM_RESULTS];
 } callers[MAX_CALLERS];
 
 static unsigned int num_callers;
 
-static enum answer call(const struct req *req)
+static enum result call(const struct path *path)
 {
 	bool by_own = false;
-	int err = req->call(&by_own);
+	int err = path->call(&by_own);
 
 	if (err)
 		return err == -ENOSYS || err == -ENODEV ? NONE : WRONG;
 	return by_own ? OWN : ANY;
 }
 
-static void call_in_all_ways(void *data)
+static void call_by_all_paths(void *data)
 {
 	struct caller *me = data;
 	unsigned int i = me - callers;
 
 	while (!w_load(stop)) {
-		unsigned int req = i++ % num_ways;
-		u64 *got = &me->got[req][call(&ways[req])];
+		unsigned int path = i++ % num_paths;
+		u64 *counts = &me->counts[path][call(&paths[path])];
 
-		w_store(*got, *got + 1);
+		w_store(*counts, *counts + 1);
 		w_pause();
 	}
 }
 
-static u64 sum(unsigned int req, enum answer answer)
+static u64 sum(unsigned int path, enum result result)
 {
 	u64 all = 0;
 	unsigned int i;
 
 	for (i = 0; i < num_callers; i++)
-		all += w_load(callers[i].got[req][answer]);
+		all += w_load(callers[i].counts[path][result]);
 	return all;
 }
 
-/* Returns true if each path has got each of these answers. */
-static bool have_all_got(unsigned int answers)
+/* Returns true if each path has had each of these results. */
+static bool all_paths_returned(unsigned int results)
 {
-	unsigned int i, answer;
+	unsigned int i, result;
 
-	for (i = 0; i < num_ways; i++)
-		for (answer = 0; answer < NUM_ANSWERS; answer++)
-			if ((answers >> answer & 1) && !sum(i, answer))
+	for (i = 0; i < num_paths; i++)
+		for (result = 0; result < NUM_RESULTS; result++)
+			if ((results >> result & 1) && !sum(i, result))
 				return false;
 	return true;
 }
 
-static bool goes_on(u64 end, unsigned int answers)
+static bool must_continue(u64 end, unsigned int results)
 {
 	u64 now = w_now_us();
 
-	return now < end || (now < end + PATIENCE_US && !have_all_got(answers));
+	return now < end || (now < end + EXTRA_US && !all_paths_returned(results));
 }
 
 /* Starts more threads than CPUs, so that some are preempted inside calls. */
@@ -193,7 +193,7 @@ static void start_callers(void)
 	for (num_callers = 0; num_callers < num; num_callers++) {
 		struct caller *c = &callers[num_callers];
 
-		if (!CHECK_OK(w_start(&c->thread, "dk_fallbacks", call_in_all_ways, c)))
+		if (!CHECK_OK(w_start(&c->thread, "dk_fallbacks", call_by_all_paths, c)))
 			return;
 	}
 }
@@ -219,7 +219,7 @@ static void setup(unsigned int op_flags)
 {
 	key = DK_CUDA;
 	plain = dk_obj_on(DK_BACKEND_CUDA, 0);
-	num_ways = ARRAY_SIZE(ways) - (T_KERNEL && !(op_flags & DK_OP_ATOMIC));
+	num_paths = ARRAY_SIZE(paths) - (T_KERNEL && !(op_flags & DK_OP_ATOMIC));
 	prov = (struct dk_provider)DK_PROVIDER("changer");
 	t_register(&prov);
 	CHECK_OK(dk_op_define(&prov, &last_op, op_flags, &t_why));
@@ -229,76 +229,76 @@ static void setup(unsigned int op_flags)
 }
 
 /* Runs before each allocation, so that threads can call before the new table is published. */
-static void dawdle(void)
+static void delay_alloc(void)
 {
 	w_sleep_us(500);
 }
 
-#define GOT(answer)	(1U << (answer))
+#define RESULT(result)	(1U << (result))
 
-/* Checks that each path has got @answer if it is one of @answers, and not otherwise. */
-static void check_answer(enum answer answer, unsigned int answers)
+/* Checks that each path has had @result if it is one of @results, and not otherwise. */
+static void check_result(enum result result, unsigned int results)
 {
 	static const char *const names[] = { "own", "fallback or other", "none", "wrong" };
 	u64 all = 0, n;
 	unsigned int i;
 
-	for (i = 0; i < num_ways; i++) {
-		n = sum(i, answer);
-		if (!CHECK_INT(!n, !(answers & GOT(answer))))
-			t_note("%s: %s", ways[i].name, names[answer]);
+	for (i = 0; i < num_paths; i++) {
+		n = sum(i, result);
+		if (!CHECK_INT(!n, !(results & RESULT(result))))
+			t_note("%s: %s", paths[i].name, names[result]);
 		all += n;
 	}
-	t_note("%s: %llu", names[answer], (unsigned long long)all);
+	t_note("%s: %llu", names[result], (unsigned long long)all);
 }
 
 /*
- * Calls @change repeatedly while threads call. Checks that each path gets all of @answers and no
+ * Calls @change repeatedly while threads call. Checks that each path gets all of @results and no
  * others.
  */
-static void call_while(int (*change)(void), unsigned int answers)
+static void call_while(int (*change)(void), unsigned int results)
 {
-	unsigned int answer, rounds = 0;
+	unsigned int result, rounds = 0;
 	u64 until;
 
 	tracked = plain;
 	tracked.ks.bits |= DK_KEY_BITS(DK_AUTOGRAD_CUDA);
 	start_callers();
 	dk_test_fail_alloc(0);
-	dk_test_at_alloc(dawdle);
+	dk_test_at_alloc(delay_alloc);
 	until = w_now_us() + DURATION_US;
-	for (; goes_on(until, answers); rounds++)
+	for (; must_continue(until, results); rounds++)
 		if (!CHECK_OK(change()))
 			break;
 	dk_test_at_alloc(NULL);
 	stop_callers();
-	for (answer = 0; answer < NUM_ANSWERS; answer++)
-		check_answer(answer, answers);
+	for (result = 0; result < NUM_RESULTS; result++)
+		check_result(result, results);
 	t_note("%u rounds", rounds);
 }
 
 /* Runs call_while() with a sleepable operator and with an atomic one. */
-static void call_both_while(int (*is_there)(void), int (*change)(void), unsigned int answers)
+static void call_both_while(int (*register_first)(void), int (*change)(void), unsigned int results)
 {
 	static const unsigned int op_flags[] = { 0, DK_OP_ATOMIC };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(op_flags); i++) {
 		setup(op_flags[i]);
-		CHECK_OK(is_there());
-		call_while(change, answers);
+		CHECK_OK(register_first());
+		call_while(change, results);
 		t_close();
 	}
 }
 
 /* ---- the initial registrations, and the changes ------------------------------------ */
 
-static int nothing(void)
+static int register_nothing(void)
 {
 	return 0;
 }
 
-static int own_is_there(void)
+static int register_own(void)
 {
 	return dk_impls_register(&prov, own, 1, &t_why);
 }
@@ -307,7 +307,7 @@ static int own_is_there(void)
  * The function stays until the fallback is registered, and the fallback until the function is
  * registered again.
  */
-static int take_turns(void)
+static int replace_by_fallback_and_back(void)
 {
 	int err = dk_fallback_register(&prov, &any, &t_why);
 
@@ -318,11 +318,11 @@ static int take_turns(void)
 
 static void no_call_is_lost_between_function_and_fallback(void)
 {
-	call_both_while(own_is_there, take_turns, GOT(OWN) | GOT(ANY));
+	call_both_while(register_own, replace_by_fallback_and_back, RESULT(OWN) | RESULT(ANY));
 }
 
 /* The fallback is registered after the function and unregistered before it. */
-static int stay_hidden(void)
+static int register_fallback_under_own(void)
 {
 	int err = dk_impls_register(&prov, own, 1, &t_why);
 
@@ -332,19 +332,19 @@ static int stay_hidden(void)
 	return err ? err : dk_impls_unregister(&prov, own, &t_why);
 }
 
-static void fallback_serves_where_nothing_else_did(void)
+static void hidden_fallback_never_serves(void)
 {
-	call_both_while(nothing, stay_hidden, GOT(OWN) | GOT(NONE));
+	call_both_while(register_nothing, register_fallback_under_own, RESULT(OWN) | RESULT(NONE));
 }
 
-static int own_hides_fallback(void)
+static int register_own_over_fallback(void)
 {
 	int err = dk_impls_register(&prov, own, 1, &t_why);
 
 	return err ? err : dk_fallback_register(&prov, &any, &t_why);
 }
 
-static int go_offline_and_online(void)
+static int offline_and_online(void)
 {
 	int err = dk_backend_set_online(NULL, DK_BACKEND_CUDA, 0, &t_why);
 
@@ -352,12 +352,12 @@ static int go_offline_and_online(void)
 	return err ? err : dk_backend_set_online(NULL, DK_BACKEND_CUDA, 1, &t_why);
 }
 
-static void fallback_comes_online_hidden(void)
+static void backend_online_never_exposes_hidden_fallback(void)
 {
-	call_both_while(own_hides_fallback, go_offline_and_online, GOT(OWN) | GOT(NONE));
+	call_both_while(register_own_over_fallback, offline_and_online, RESULT(OWN) | RESULT(NONE));
 }
 
-static int device_hides_other(void)
+static int register_device_over_other(void)
 {
 	int err = dk_impls_register(&prov, other, 1, &t_why);
 	u32 device = 0;
@@ -368,18 +368,18 @@ static int device_hides_other(void)
 	return err;
 }
 
-static void function_comes_online_hidden_by_a_device(void)
+static void backend_online_never_exposes_hidden_function(void)
 {
-	call_both_while(device_hides_other, go_offline_and_online, GOT(OWN) | GOT(NONE));
+	call_both_while(register_device_over_other, offline_and_online, RESULT(OWN) | RESULT(NONE));
 }
 
-static int first_is_at_alias(void)
+static int register_first_alias(void)
 {
 	key = DK_COMPOSITE_EXPLICIT_AUTOGRAD;
 	return dk_impls_register(&prov, first, 1, &t_why);
 }
 
-static int relay(void)
+static int replace_alias_function_and_back(void)
 {
 	int err = dk_impls_register(&prov, second, 1, &t_why);
 
@@ -390,12 +390,12 @@ static int relay(void)
 
 static void no_call_is_lost_between_functions_of_an_alias(void)
 {
-	call_both_while(first_is_at_alias, relay, GOT(OWN));
+	call_both_while(register_first_alias, replace_alias_function_and_back, RESULT(OWN));
 }
 
 T_SUITE(fallbacks,
 	T(no_call_is_lost_between_function_and_fallback),
-	T(fallback_serves_where_nothing_else_did),
-	T(fallback_comes_online_hidden),
-	T(function_comes_online_hidden_by_a_device),
+	T(hidden_fallback_never_serves),
+	T(backend_online_never_exposes_hidden_fallback),
+	T(backend_online_never_exposes_hidden_function),
 	T(no_call_is_lost_between_functions_of_an_alias));

@@ -6,7 +6,7 @@
 #include "test.h"
 
 DK_OP(change, "fallthroughs::change",
-	(struct dk_obj *x, int (*what)(void), int *who), (x, what, who), (x));
+	(struct dk_obj *x, int (*what)(void), int *served_by), (x, what, served_by), (x));
 
 static struct dk_provider a, b;
 static struct dk_op *op;
@@ -36,7 +36,7 @@ static const struct dk_impl atomic_select =
 	DK_FALLBACK_ATOMIC(DK_BACKEND_SELECT, boxed_counts);
 
 /* A fallback that may sleep does not serve an atomic operator. */
-static void sleepable_fallback_and_atomic_operator(void)
+static void sleepable_fallback_skips_atomic_operator(void)
 {
 	static struct dk_op_decl early, late;
 	static struct dk_impl cpu[2];
@@ -96,18 +96,18 @@ static u64 effective(u64 bits)
 	return t_answer.effective.bits;
 }
 
-static const char *goes(u64 bits)
+static const char *route_label(u64 bits)
 {
 	struct dk_obj x = t_obj(bits);
 
-	return t_goes(op, &x, NULL);
+	return t_route_label(op, &x, NULL);
 }
 
 /*
  * An ambiguous entry has no function, like a fallthrough. But it must not be masked, and the masks
  * of fallthroughs must not change.
  */
-static void ambiguous_entry_beside_fallthroughs(void)
+static void ambiguous_entry_is_not_masked(void)
 {
 	const u64 other = DK_KEY_BITS(DK_FPGA) | DK_KEY_BITS(DK_AUTOGRAD_OTHER);
 	const u64 select = DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_BACKEND_SELECT);
@@ -127,17 +127,17 @@ static void ambiguous_entry_beside_fallthroughs(void)
 			CHECK_OK(dk_impls_register(&a, &impls[first], 1, &t_why));
 			CHECK_OK(dk_impls_register(&a, &impls[!first], 1, &t_why));
 			CHECK_OK(dk_registry_check(t_reg, &t_why));
-			CHECK_STR(goes(other), "-ENOTUNIQ");
+			CHECK_STR(route_label(other), "-ENOTUNIQ");
 			CHECK_INT(t_answer.effective.bits, other);
-			CHECK_STR(goes(DK_KEY_BITS(DK_FPGA)), "f1");
-			CHECK_STR(goes(select), "f0");
+			CHECK_STR(route_label(DK_KEY_BITS(DK_FPGA)), "f1");
+			CHECK_STR(route_label(select), "f0");
 			CHECK_INT(t_answer.effective.bits, DK_KEY_BITS(DK_CPU));
-			CHECK_STR(goes(grad), "f0");
+			CHECK_STR(route_label(grad), "f0");
 			CHECK_INT(t_answer.effective.bits, grad);
 			/* without one of the two functions, the entry is not ambiguous */
 			CHECK_OK(dk_impls_unregister(&a, &impls[first], &t_why));
 			CHECK_OK(dk_registry_check(t_reg, &t_why));
-			CHECK_STR(goes(other), first ? "f0" : "f1");
+			CHECK_STR(route_label(other), first ? "f0" : "f1");
 			CHECK_INT(effective(other),
 				  first ? other : DK_KEY_BITS(DK_FPGA));
 			CHECK_INT(effective(select), DK_KEY_BITS(DK_CPU));
@@ -175,27 +175,27 @@ static void fallthrough_in_entry_0_has_a_name(void)
 
 /* ---- a function that is unregistered during the call --------------------------- */
 
-static int change_cpu(struct dk_call *c, struct dk_obj *x, int (*what)(void), int *who)
+static int change_cpu(struct dk_call *c, struct dk_obj *x, int (*what)(void), int *served_by)
 {
-	*who = *who * 10 + 1;
+	*served_by = *served_by * 10 + 1;
 	return 0;
 }
 
 static int change_autograd(struct dk_call *c, struct dk_obj *x, int (*what)(void),
-			   int *who)
+			   int *served_by)
 {
-	*who = *who * 10 + 2;
-	return change_below(c, x, what, who);
+	*served_by = *served_by * 10 + 2;
+	return change_below(c, x, what, served_by);
 }
 
 /* Changes the next function after the mask of its call was computed. */
 static int change_tracer(struct dk_call *c, struct dk_obj *x, int (*what)(void),
-			 int *who)
+			 int *served_by)
 {
 	int err = what();
 
-	*who = *who * 10 + 3;
-	return err ? err : change_below(c, x, what, who);
+	*served_by = *served_by * 10 + 3;
+	return err ? err : change_below(c, x, what, served_by);
 }
 
 static const struct dk_impl change_base[] = {
@@ -240,7 +240,7 @@ static int cover_guest(void)
  * The redispatch once failed with -ENOSYS, because the entry became a fallthrough after the mask of
  * the call was computed.
  */
-static void redispatch_to_what_became_a_fallthrough(void)
+static void redispatch_to_a_new_fallthrough(void)
 {
 	static int (*const what[])(void) = {
 		withdraw_guest, unregister_guest, unregister_provider, cover_guest,
@@ -249,7 +249,7 @@ static void redispatch_to_what_became_a_fallthrough(void)
 				DK_KEY_BITS(DK_TRACER));
 	struct dk_local local = t_no_local();
 	unsigned int m, i;
-	int who;
+	int served_by;
 
 	for (m = 0; m < T_MODES; m++)
 		for (i = 0; i < ARRAY_SIZE(what); i++) {
@@ -258,18 +258,18 @@ static void redispatch_to_what_became_a_fallthrough(void)
 			CHECK_OK(dk_impls_register(&a, change_base, 2, &t_why));
 			CHECK_OK(dk_impls_register(&b, change_guest, 1, &t_why));
 			op = t_get(change_op.name);
-			who = 0;
-			CHECK_OK(change_at(op, &local, &x, nothing, &who));
-			CHECK_INT(who, 321);
-			who = 0;
-			CHECK_OK(change_at(op, &local, &x, what[i], &who));
-			CHECK_INT(who, 31);
+			served_by = 0;
+			CHECK_OK(change_at(op, &local, &x, nothing, &served_by));
+			CHECK_INT(served_by, 321);
+			served_by = 0;
+			CHECK_OK(change_at(op, &local, &x, what[i], &served_by));
+			CHECK_INT(served_by, 31);
 			t_close();
 		}
 }
 
 T_SUITE(fallthroughs,
-	T(sleepable_fallback_and_atomic_operator),
-	T(ambiguous_entry_beside_fallthroughs),
+	T(sleepable_fallback_skips_atomic_operator),
+	T(ambiguous_entry_is_not_masked),
 	T(fallthrough_in_entry_0_has_a_name),
-	T(redispatch_to_what_became_a_fallthrough));
+	T(redispatch_to_a_new_fallthrough));

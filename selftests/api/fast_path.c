@@ -115,7 +115,7 @@ static void compare_inside(void)
 	CHECK_INT(dk_provider_drain(&prov), -EDEADLK);
 }
 
-static void deeper_than_the_slots(void)
+static void calls_deeper_than_the_slots(void)
 {
 	static const unsigned int depths[] = { 1, SLOTS - 1, SLOTS, SLOTS + 1, MOST };
 	unsigned int i;
@@ -281,14 +281,14 @@ static void *call_until_ended(void *unused)
 }
 
 /* After the thread was joined, none of its calls delays unregistering. */
-static void no_call_stays(void)
+static void check_no_call_is_inside(void)
 {
 	CHECK_INT(num_inside(), 0);
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 }
 
-static void ended_inside_a_function(void)
+static void thread_ends_inside_a_function(void)
 {
 	static int depths[] = { 1, 2, SLOTS / 2 };
 	pthread_t thread;
@@ -302,19 +302,19 @@ static void ended_inside_a_function(void)
 		CHECK_OK(pthread_create(&thread, NULL, call_to_depth, &depths[i]));
 		pthread_join(thread, NULL);
 		at_bottom = NULL;
-		no_call_stays();
+		check_no_call_is_inside();
 	}
 	alarm(0);
 }
 
-static void ended_by_a_signal_handler(void)
+static void signal_handler_ends_the_thread(void)
 {
 	struct sigaction old, act = { .sa_handler = handle_by_end };
 	pthread_t thread;
 	unsigned int i;
 
 #ifdef DKC_TSAN
-	t_skip("ThreadSanitizer takes the end of the thread for a part of the handler");
+	t_skip("ThreadSanitizer treats the end of the thread as part of the handler");
 	return;
 #endif
 	if (getenv("DK_NO_SIGNAL_UNWIND")) {
@@ -331,7 +331,7 @@ static void ended_by_a_signal_handler(void)
 			sched_yield();
 		pthread_kill(thread, SIGUSR1);
 		pthread_join(thread, NULL);
-		no_call_stays();
+		check_no_call_is_inside();
 	}
 	alarm(0);
 	CHECK_OK(sigaction(SIGUSR1, &old, NULL));
@@ -339,12 +339,12 @@ static void ended_by_a_signal_handler(void)
 
 /* ---- a call that stays ------------------------------------------------------------- */
 
-static u32 is_in, let_go;
+static u32 is_inside, may_return;
 
 static void stay(void)
 {
-	w_store_release(is_in, 1);
-	while (!w_load_acquire(let_go))
+	w_store_release(is_inside, 1);
+	while (!w_load_acquire(may_return))
 		sched_yield();
 }
 
@@ -365,11 +365,11 @@ static void long_call_keeps_one_table(void)
 	setup();
 	CHECK_OK(dk_provider_drain(&prov));
 	CHECK_INT(dk_test_retired(), 0);
-	is_in = 0;
-	let_go = 0;
+	is_inside = 0;
+	may_return = 0;
 	at_bottom = stay;
 	CHECK_OK(pthread_create(&thread, NULL, call_and_stay, &fast));
-	while (!w_load_acquire(is_in))
+	while (!w_load_acquire(is_inside))
 		sched_yield();
 	at_bottom = NULL;
 	for (i = 0; i < 10; i++) {
@@ -385,7 +385,7 @@ static void long_call_keeps_one_table(void)
 	}
 	CHECK_INT(dk_test_retired(), 1);
 	CHECK_INT(num_inside(), 1);
-	w_store_release(let_go, 1);
+	w_store_release(may_return, 1);
 	pthread_join(thread, NULL);
 	CHECK_INT(fast, 1);
 	CHECK_OK(dk_impls_unregister(&elsewhere, others, &t_why));
@@ -427,7 +427,7 @@ static void fork_and_free(unsigned int retired)
 static const struct dk_impl of_here[] = { DK_IMPL(dive, DK_CPU, dive_here) };
 
 /* A call in another thread keeps a table, while other tables wait for a grace period. */
-static void forked_beside_a_long_call(void)
+static void fork_during_a_long_call(void)
 {
 	pthread_t thread;
 	int fast = 0;
@@ -435,11 +435,11 @@ static void forked_beside_a_long_call(void)
 
 	setup();
 	CHECK_OK(dk_provider_drain(&prov));
-	is_in = 0;
-	let_go = 0;
+	is_inside = 0;
+	may_return = 0;
 	at_bottom = stay;
 	CHECK_OK(pthread_create(&thread, NULL, call_and_stay, &fast));
-	while (!w_load_acquire(is_in))
+	while (!w_load_acquire(is_inside))
 		sched_yield();
 	at_bottom = NULL;
 	CHECK_OK(dk_impls_register(&elsewhere, of_here, 1, &t_why));
@@ -450,7 +450,7 @@ static void forked_beside_a_long_call(void)
 	CHECK(n > 1);
 	fork_and_free(n);
 	CHECK_INT(dk_test_retired(), n);
-	w_store_release(let_go, 1);
+	w_store_release(may_return, 1);
 	pthread_join(thread, NULL);
 	CHECK_OK(dk_impls_unregister(&elsewhere, of_here, &t_why));
 	CHECK_INT(dk_test_retired(), 0);
@@ -477,7 +477,7 @@ static void replaced_tables_do_not_pile_up(void)
 }
 
 /* However much memory waits to be freed, a request with a deadline returns in time. */
-static void deadline_beside_much_that_is_retired(void)
+static void deadline_holds_with_many_retired_tables(void)
 {
 	static struct dk_op_decl decls[100];
 	static char names[ARRAY_SIZE(decls)][32];
@@ -489,10 +489,10 @@ static void deadline_beside_much_that_is_retired(void)
 		decls[i] = t_decl(names[i]);
 		CHECK_OK(dk_op_define(&elsewhere, &decls[i], 0, &t_why));
 	}
-	w_store_release(graces_held_back, true);
+	w_store_release(hold_grace_periods, true);
 	CHECK_INT(dk_provider_unregister_timeout(&elsewhere, 10, &t_why), -ETIMEDOUT);
 	CHECK(dk_test_retired() >= 100);
-	w_store_release(graces_held_back, false);
+	w_store_release(hold_grace_periods, false);
 	CHECK_OK(dk_provider_unregister(&elsewhere));
 }
 
@@ -506,7 +506,7 @@ static void *drain_elsewhere(void *data)
  * For some tables, another thread has waited for the grace period, but has not freed them
  * yet.
  */
-static void forked_before_it_is_freed(void)
+static void fork_before_tables_are_freed(void)
 {
 	unsigned int in_batch, n;
 	pthread_t thread;
@@ -516,18 +516,18 @@ static void forked_before_it_is_freed(void)
 	CHECK_OK(dk_impls_register(&elsewhere, of_here, 1, &t_why));
 	in_batch = dk_test_retired();
 	CHECK(in_batch);
-	is_in = 0;
-	let_go = 0;
-	at_grace_over = stay;
+	is_inside = 0;
+	may_return = 0;
+	after_grace_period = stay;
 	CHECK_OK(pthread_create(&thread, NULL, drain_elsewhere, NULL));
-	while (!w_load_acquire(is_in))
+	while (!w_load_acquire(is_inside))
 		sched_yield();
-	at_grace_over = NULL;
+	after_grace_period = NULL;
 	CHECK_OK(dk_impls_register(&prov, of_here, 1, &t_why));
 	n = dk_test_retired();
 	CHECK(n > in_batch);
 	fork_and_free(n - in_batch);
-	w_store_release(let_go, 1);
+	w_store_release(may_return, 1);
 	pthread_join(thread, NULL);
 	CHECK_INT(dk_test_retired(), n - in_batch);
 	CHECK_OK(dk_impls_unregister(&prov, of_here, &t_why));
@@ -610,7 +610,7 @@ static void hook_some(void)
 	__atomic_store_n(&hooks_are_there, false, __ATOMIC_RELEASE);
 }
 
-static void watched_under_load(void)
+static void hooks_and_counters_change_under_load(void)
 {
 	unsigned int i;
 
@@ -655,7 +655,7 @@ static const struct dk_impl steps[] = {
 };
 
 /* The call has a frame, and its redispatch, which the fast path makes, has none. */
-static void redispatched_from_a_frame(void)
+static void redispatch_from_a_frame(void)
 {
 	struct dk_provider me = DK_PROVIDER("fast");
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -675,15 +675,15 @@ static void redispatched_from_a_frame(void)
 }
 
 T_SUITE(fast_path,
-	T(redispatched_from_a_frame),
-	T(deeper_than_the_slots),
+	T(redispatch_from_a_frame),
+	T(calls_deeper_than_the_slots),
 	T(frames_left_in_any_order),
 	T(frames_within_calls_and_a_signal_handler),
-	T(ended_inside_a_function),
-	T(ended_by_a_signal_handler),
+	T(thread_ends_inside_a_function),
+	T(signal_handler_ends_the_thread),
 	T(long_call_keeps_one_table),
 	T(replaced_tables_do_not_pile_up),
-	T(deadline_beside_much_that_is_retired),
-	T(forked_beside_a_long_call),
-	T(forked_before_it_is_freed),
-	T(watched_under_load));
+	T(deadline_holds_with_many_retired_tables),
+	T(fork_during_a_long_call),
+	T(fork_before_tables_are_freed),
+	T(hooks_and_counters_change_under_load));

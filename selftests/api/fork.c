@@ -74,7 +74,7 @@ static void *synchronize(void *data)
 	return NULL;
 }
 
-static int child_beside_threads(void)
+static int child_while_threads_call(void)
 {
 	static struct dk_provider p = DK_PROVIDER("child");
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -96,30 +96,30 @@ static int child_beside_threads(void)
 	return 0;
 }
 
-static void beside_threads(void)
+static void fork_while_threads_call(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int i, failed[3] = { 0 };
 	pthread_t threads[3];
 
 	if (W_SANITIZED) {
-		t_skip("with a sanitizer, whose own locks are in a child as they were");
+		t_skip("a child inherits the locks of a sanitizer as they are");
 		return;
 	}
 	open_parent();
-	/* this call finds the operator by name, so that the threads do not all store it */
+	/* this call binds the declaration, so that the threads do not all write its @op */
 	CHECK_OK(forked(&x));
 	t_start(&threads[0], first_calls, &failed[0]);
 	t_start(&threads[1], first_calls, &failed[1]);
 	t_start(&threads[2], synchronize, &failed[2]);
-	for (i = 0; i < 200 && t_in_child(child_beside_threads); i++)
+	for (i = 0; i < 200 && t_in_child(child_while_threads_call); i++)
 		;
 	w_store_release(stop, 1);
 	for (i = 0; i < 3; i++) {
 		pthread_join(threads[i], NULL);
 		CHECK_INT(failed[i], 0);
 	}
-	t_leave(&parent);
+	t_unregister(&parent);
 }
 
 /* ---- counters ----------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static void *count_calls(void *data)
 }
 
 /* The child inherits the counts of the parent. After that, each counts only its own calls. */
-static void with_counters(void)
+static void fork_with_counters(void)
 {
 	const unsigned int forks = T_TSAN ? 20 : 100;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -215,7 +215,7 @@ static void with_counters(void)
 	CHECK_INT(count_of_forked(), made[0] + made[1]);
 	CHECK_INT(uncounted(), 0);
 	CHECK_OK(dk_stats_disable(NULL, &t_why));
-	t_leave(&parent);
+	t_unregister(&parent);
 }
 
 /* ---- a notification ----------------------------------------------------------- */
@@ -225,14 +225,14 @@ DK_OP(fork_quick, "fork::quick", (struct dk_obj *x), (x), (x));
 
 static unsigned int num_notified;
 
-static void stays(struct dk_listener *l, const struct dk_event *event)
+static void on_event(struct dk_listener *l, const struct dk_event *event)
 {
 	num_notified++;
 	if (!strcmp(event->name, fork_slow_op.name))
 		t_stay(&inside);
 }
 
-static struct dk_listener listener = { .size = sizeof(listener), .notify = stays };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = on_event };
 static struct dk_provider notifier = DK_PROVIDER("notifier");
 
 static void *define_and_notify(void *data)
@@ -243,7 +243,7 @@ static void *define_and_notify(void *data)
 }
 
 /* In the child no notification is going on, and no thread is in the listener. */
-static int child_beside_a_notification(void)
+static int child_during_a_notification(void)
 {
 	alarm(20);
 	if (dk_listener_unregister(&listener))
@@ -255,20 +255,20 @@ static int child_beside_a_notification(void)
 	return dk_op_define(&notifier, &fork_quick_op, 0, NULL) || num_notified != 1 ? 3 : 0;
 }
 
-static void beside_a_notification(void)
+static void fork_during_a_notification(void)
 {
 	pthread_t thread;
 
 	t_register(&notifier);
 	CHECK_OK(dk_listener_register(&listener, &t_why));
 	inside = 0;
-	t_let_go = 0;
+	t_may_return = 0;
 	t_start(&thread, define_and_notify, NULL);
 	t_await(&inside);
-	t_in_child(child_beside_a_notification);
-	t_let_go_and_join(thread);
+	t_in_child(child_during_a_notification);
+	t_release_and_join(thread);
 	CHECK_OK(dk_listener_unregister(&listener));
-	t_leave(&notifier);
+	t_unregister(&notifier);
 }
 
 /* ---- long calls, and waits for them ------------------------------------------- */
@@ -282,8 +282,8 @@ static int lasts_here(struct dk_call *c, struct dk_obj *x, int *in)
 	return 0;
 }
 
-static const struct dk_impl leaver_impls[] = { DK_IMPL(lasts, DK_CPU, lasts_here) };
-static const struct dk_impl stayer_impls[] = {
+static const struct dk_impl removed_impls[] = { DK_IMPL(lasts, DK_CPU, lasts_here) };
+static const struct dk_impl kept_impls[] = {
 	DK_IMPL(lasts, DK_CUDA, lasts_here),
 };
 
@@ -291,11 +291,11 @@ static const struct dk_impl stuck_impls[] = {
 	DK_IMPL_ATOMIC(stuck, DK_CUDA, lasts_here),
 };
 
-static struct dk_provider leaver = DK_PROVIDER("leaver");
-static struct dk_provider stayer = DK_PROVIDER("stayer");
+static struct dk_provider removed = DK_PROVIDER("removed");
+static struct dk_provider kept = DK_PROVIDER("kept");
 static int is_in[3];
 
-static void *call_leaver(void *data)
+static void *call_removed(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	long err = lasts(&x, &is_in[0]);
@@ -303,7 +303,7 @@ static void *call_leaver(void *data)
 	return (void *)err;
 }
 
-static void *call_stayer(void *data)
+static void *call_kept(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
 	long err = lasts(&x, &is_in[1]);
@@ -322,9 +322,9 @@ static void *call_stuck(void *data)
 
 #define NUM_WAITS	3
 
-static void *unregister_leaver(void *data)
+static void *unregister_removed(void *data)
 {
-	long err = dk_provider_unregister(&leaver);
+	long err = dk_provider_unregister(&removed);
 
 	return (void *)err;
 }
@@ -339,93 +339,93 @@ static bool is_listed(const char *name)
 }
 
 /* The child has neither the calls nor the waits of the parent, so unregistering does not wait. */
-static int child_beside_waits(void)
+static int child_during_waits(void)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 	int in = 0;
 
 	alarm(20);
-	if (!leaver.core || dk_provider_register(&leaver, NULL) != -EBUSY)
+	if (!removed.core || dk_provider_register(&removed, NULL) != -EBUSY)
 		return 1;
-	if (dk_provider_unregister(&leaver) || leaver.core || is_listed("leaver"))
+	if (dk_provider_unregister(&removed) || removed.core || is_listed("removed"))
 		return 2;
-	w_store_release(t_let_go, 1);
+	w_store_release(t_may_return, 1);
 	if (lasts(&cuda, &in) || lasts(&cpu, &in) != -ENOSYS)
 		return 3;
-	if (dk_provider_register(&leaver, NULL) ||
-	    dk_impls_register(&leaver, leaver_impls, 1, NULL) || lasts(&cpu, &in))
+	if (dk_provider_register(&removed, NULL) ||
+	    dk_impls_register(&removed, removed_impls, 1, NULL) || lasts(&cpu, &in))
 		return 4;
-	if (dk_provider_unregister(&leaver) || is_listed("leaver"))
+	if (dk_provider_unregister(&removed) || is_listed("removed"))
 		return 5;
-	if (dk_impls_unregister(&stayer, stayer_impls, NULL) ||
-	    dk_provider_unregister(&stayer) || is_listed("stayer"))
+	if (dk_impls_unregister(&kept, kept_impls, NULL) ||
+	    dk_provider_unregister(&kept) || is_listed("kept"))
 		return 6;
 	return dk_registry_check(NULL, NULL) ? 7 : 0;
 }
 
-static void beside_waits(void)
+static void fork_during_waits(void)
 {
-	static void *(*const calls[])(void *) = { call_leaver, call_stayer };
-	pthread_t threads[2], leaving[NUM_WAITS];
+	static void *(*const calls[])(void *) = { call_removed, call_kept };
+	pthread_t threads[2], unregistering[NUM_WAITS];
 	unsigned int i;
 
-	t_register(&leaver);
-	t_register(&stayer);
-	CHECK_OK(dk_op_define(&stayer, &lasts_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&leaver, leaver_impls, 1, &t_why));
-	CHECK_OK(dk_impls_register(&stayer, stayer_impls, 1, &t_why));
-	t_let_go = 0;
+	t_register(&removed);
+	t_register(&kept);
+	CHECK_OK(dk_op_define(&kept, &lasts_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&removed, removed_impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&kept, kept_impls, 1, &t_why));
+	t_may_return = 0;
 	for (i = 0; i < 2; i++) {
 		is_in[i] = 0;
 		t_start(&threads[i], calls[i], NULL);
 		t_await(&is_in[i]);
 	}
 	for (i = 0; i < NUM_WAITS; i++)
-		t_start(&leaving[i], unregister_leaver, NULL);
-	while (t_num_waiting(&leaver) < NUM_WAITS)
+		t_start(&unregistering[i], unregister_removed, NULL);
+	while (t_num_waiting(&removed) < NUM_WAITS)
 		sched_yield();
-	t_in_child(child_beside_waits);
-	CHECK(leaver.core);
-	w_store_release(t_let_go, 1);
+	t_in_child(child_during_waits);
+	CHECK(removed.core);
+	w_store_release(t_may_return, 1);
 	for (i = 0; i < 2; i++)
 		t_join_ok(threads[i]);
 	for (i = 0; i < NUM_WAITS; i++)
-		t_join_ok(leaving[i]);
-	CHECK(!leaver.core && !is_listed("leaver"));
-	t_leave(&stayer);
+		t_join_ok(unregistering[i]);
+	CHECK(!removed.core && !is_listed("removed"));
+	t_unregister(&kept);
 }
 
 /* The read section of a thread that is not in the child delays nothing. */
-static int child_beside_a_reader(void)
+static int child_during_an_atomic_call(void)
 {
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 	int in = 0;
 
 	alarm(20);
-	w_store_release(t_let_go, 1);
+	w_store_release(t_may_return, 1);
 	if (stuck(&cuda, &in))
 		return 1;
-	if (dk_impls_unregister(&stayer, stuck_impls, NULL) ||
+	if (dk_impls_unregister(&kept, stuck_impls, NULL) ||
 	    stuck(&cuda, &in) != -ENOSYS)
 		return 2;
-	return dk_provider_unregister(&stayer) || is_listed("stayer") ? 3 : 0;
+	return dk_provider_unregister(&kept) || is_listed("kept") ? 3 : 0;
 }
 
-static void beside_a_reader(void)
+static void fork_during_an_atomic_call(void)
 {
 	pthread_t thread;
 
-	t_register(&stayer);
-	CHECK_OK(dk_op_define(&stayer, &stuck_op, DK_OP_ATOMIC, &t_why));
-	CHECK_OK(dk_impls_register(&stayer, stuck_impls, 1, &t_why));
-	t_let_go = 0;
+	t_register(&kept);
+	CHECK_OK(dk_op_define(&kept, &stuck_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&kept, stuck_impls, 1, &t_why));
+	t_may_return = 0;
 	is_in[2] = 0;
 	t_start(&thread, call_stuck, NULL);
 	t_await(&is_in[2]);
-	t_in_child(child_beside_a_reader);
-	t_let_go_and_join(thread);
-	t_leave(&stayer);
+	t_in_child(child_during_an_atomic_call);
+	t_release_and_join(thread);
+	t_unregister(&kept);
 }
 
 /* ---- a thread in more calls than it has slots --------------------------------- */
@@ -452,30 +452,30 @@ static void *call_nested(void *data)
 	return (void *)err;
 }
 
-static int child_beside_nested_calls(void)
+static int child_during_nested_calls(void)
 {
 	alarm(20);
-	if (t_num_inside(&stayer))
+	if (t_num_inside(&kept))
 		return 1;
-	return dk_provider_unregister(&stayer) || is_listed("stayer") ? 2 : 0;
+	return dk_provider_unregister(&kept) || is_listed("kept") ? 2 : 0;
 }
 
-static void beside_nested_calls(void)
+static void fork_during_nested_calls(void)
 {
 	pthread_t thread;
 
-	t_register(&stayer);
-	CHECK_OK(dk_op_define(&stayer, &nested_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&stayer, nested_impls, 1, &t_why));
+	t_register(&kept);
+	CHECK_OK(dk_op_define(&kept, &nested_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&kept, nested_impls, 1, &t_why));
 	inside = 0;
-	t_let_go = 0;
+	t_may_return = 0;
 	t_start(&thread, call_nested, NULL);
 	t_await(&inside);
-	CHECK_INT(t_num_inside(&stayer), NUM_NESTED);
-	t_in_child(child_beside_nested_calls);
-	CHECK_INT(t_num_inside(&stayer), NUM_NESTED);
-	t_let_go_and_join(thread);
-	t_leave(&stayer);
+	CHECK_INT(t_num_inside(&kept), NUM_NESTED);
+	t_in_child(child_during_nested_calls);
+	CHECK_INT(t_num_inside(&kept), NUM_NESTED);
+	t_release_and_join(thread);
+	t_unregister(&kept);
 }
 
 /* ---- a call that forks -------------------------------------------------------- */
@@ -489,11 +489,11 @@ static int child_inside_a_call(void)
 	struct dk_inside in = { .size = sizeof(in) };
 
 	alarm(20);
-	if (dk_provider_inside(&stayer, 0, &in) || t_num_inside(&stayer) != 1)
+	if (dk_provider_inside(&kept, 0, &in) || t_num_inside(&kept) != 1)
 		return 1;
 	if (in.thread != (u32)gettid() || !in.thread_name[0])
 		return 2;
-	return dk_provider_unregister(&stayer) == -EDEADLK ? 0 : 3;
+	return dk_provider_unregister(&kept) == -EDEADLK ? 0 : 3;
 }
 
 static int forking_here(struct dk_call *c, struct dk_obj *x)
@@ -507,24 +507,24 @@ static const struct dk_impl forking_impls[] = {
 	DK_IMPL_ATOMIC(forking_atomic, DK_CPU, forking_here),
 };
 
-static void inside_a_call(void)
+static void fork_inside_a_call(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
-	t_register(&stayer);
-	CHECK_OK(dk_op_define(&stayer, &forking_op, 0, &t_why));
-	CHECK_OK(dk_op_define(&stayer, &forking_atomic_op, DK_OP_ATOMIC, &t_why));
-	CHECK_OK(dk_impls_register(&stayer, forking_impls, 2, &t_why));
+	t_register(&kept);
+	CHECK_OK(dk_op_define(&kept, &forking_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&kept, &forking_atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&kept, forking_impls, 2, &t_why));
 	CHECK_OK(forking(&x));
 	CHECK_OK(forking_atomic(&x));
-	t_leave(&stayer);
+	t_unregister(&kept);
 }
 
 T_SUITE_WITH(fork, t_bound,
-	T_PEER(15, beside_threads),
-	T(with_counters),
-	T_PEER(15, beside_a_notification),
-	T_PEER(15, beside_waits),
-	T_PEER(15, beside_a_reader),
-	T_PEER(15, beside_nested_calls),
-	T_PEER(15, inside_a_call));
+	T_PEER(15, fork_while_threads_call),
+	T(fork_with_counters),
+	T_PEER(15, fork_during_a_notification),
+	T_PEER(15, fork_during_waits),
+	T_PEER(15, fork_during_an_atomic_call),
+	T_PEER(15, fork_during_nested_calls),
+	T_PEER(15, fork_inside_a_call));

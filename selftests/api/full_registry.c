@@ -6,12 +6,12 @@
 struct dk_provider r_a, r_b, r_none;
 struct dk_op_decl r_def, r_atomic, r_impl, r_early, r_new, r_other_sig;
 unsigned int r_edu, r_solo;
-u32 r_card, r_gone;
+u32 r_card, r_unregistered_card;
 struct dk_impl r_table[3], r_fallback, r_device_table[1];
 struct dk_obj r_cpu;
 
 static struct dk_impl impl_only[2], early[1], through, boxed;
-static u64 answers_before, generation_before;
+static u64 hash_before, generation_before;
 
 /*
  * A function for each operator. Registering and unregistering these functions builds all tables
@@ -84,20 +84,20 @@ void r_open(void)
 	r_device_table[0] = t_impl(&r_def, DK_DENSE, 6);
 	CHECK_OK(dk_device_register(&r_a, r_edu, "card", NULL, r_device_table, 1,
 				    &r_card, &t_why));
-	CHECK_OK(dk_device_register(&r_a, r_edu, "gone", NULL, NULL, 0, &r_gone,
+	CHECK_OK(dk_device_register(&r_a, r_edu, "gone", NULL, NULL, 0, &r_unregistered_card,
 				    &t_why));
-	CHECK_OK(dk_device_unregister(&r_a, r_gone, &t_why));
+	CHECK_OK(dk_device_unregister(&r_a, r_unregistered_card, &t_why));
 	open_beside();
 	r_rebase();
 }
 
 void r_close(void)
 {
-	CHECK(r_answers() == answers_before);
+	CHECK(r_hash_queries() == hash_before);
 	CHECK_INT(dk_registry_generation(t_reg), generation_before);
-	t_leave(&prober);
-	t_leave(&r_a);
-	t_leave(&r_b);
+	t_unregister(&prober);
+	t_unregister(&r_a);
+	t_unregister(&r_b);
 	t_close();
 }
 
@@ -164,7 +164,7 @@ static u64 mix_operator(u64 hash, const char *name)
 	hash = mix_impls(hash, op);
 	hash = mix_table(hash, op, 0);
 	hash = mix_table(hash, op, r_card);
-	hash = mix_table(hash, op, r_gone);
+	hash = mix_table(hash, op, r_unregistered_card);
 	/* routes depend on whether the operator is defined */
 	hash = mix_int(hash, t_route(op, &r_cpu, NULL));
 	hash = mix_int(hash, t_route(op, &obj, NULL));
@@ -173,7 +173,7 @@ static u64 mix_operator(u64 hash, const char *name)
 	return hash;
 }
 
-u64 r_answers(void)
+u64 r_hash_queries(void)
 {
 	static const char *const ops[] = {
 		"r::def", "r::atomic", "r::impl", "r::early", "r::new", "r::new2",
@@ -209,7 +209,7 @@ u64 r_answers(void)
 
 void r_rebase(void)
 {
-	answers_before = r_answers();
+	hash_before = r_hash_queries();
 	generation_before = dk_registry_generation(t_reg);
 }
 
@@ -224,7 +224,7 @@ void r_poison(void)
  * Builds all tables again, twice. If a refused request left something behind, one of the builds or
  * a query finds it. In the kernel only every fourth time, because an emulated machine is slow.
  */
-static void build_anew(void)
+static void build_tables_again(void)
 {
 	static unsigned int turn;
 
@@ -234,20 +234,20 @@ static void build_anew(void)
 	CHECK_OK(dk_registry_check(t_reg, NULL));
 	if (dk_impls_unregister(&prober, probe, NULL))
 		CHECK_OK(dk_impls_withdraw(&prober, probe, NULL));
-	CHECK(r_answers() == answers_before);
+	CHECK(r_hash_queries() == hash_before);
 	generation_before = dk_registry_generation(t_reg);
 }
 
-static void unchanged(const char *file, int line, const char *what)
+static void check_unchanged(const char *file, int line, const char *what)
 {
-	bool held = r_answers() == answers_before &&
+	bool held = r_hash_queries() == hash_before &&
 		    dk_registry_generation(t_reg) == generation_before;
 
 	if (!t_check(held, file, line, "that nothing has changed")) {
 		t_note("%s", what);
 		r_rebase();
 	}
-	build_anew();
+	build_tables_again();
 }
 
 void r_refused_err(const char *file, int line, const char *what, int err,
@@ -255,7 +255,7 @@ void r_refused_err(const char *file, int line, const char *what, int err,
 {
 	if (!t_check_int(err, want, file, line, "the error"))
 		t_note("%s", what);
-	unchanged(file, line, what);
+	check_unchanged(file, line, what);
 }
 
 void r_refused(const char *file, int line, const char *what, int err, int want,

@@ -18,7 +18,7 @@ extern struct dk_provider r_none;	/* not registered */
 /* "r::impl" and "r::early" have functions but no definition; those of "r::early" are atomic. */
 extern struct dk_op_decl r_def, r_atomic, r_impl, r_early, r_new, r_other_sig;
 extern unsigned int r_edu, r_solo;	/* only r_a may join "solo" */
-extern u32 r_card, r_gone;		/* "card", and an unregistered one */
+extern u32 r_card, r_unregistered_card;		/* "card", and an unregistered one */
 extern struct dk_impl r_table[3];	/* of r_a: at CPU, AutogradCPU, SparseCPU */
 extern struct dk_impl r_fallback;	/* of r_a, at Tracer */
 extern struct dk_impl r_device_table[1];
@@ -28,7 +28,7 @@ void r_open(void);
 void r_close(void);
 
 /* Returns a hash of the results of all queries. */
-u64 r_answers(void);
+u64 r_hash_queries(void);
 
 /* Saves the current state for later comparisons; for changes that were intended. */
 void r_rebase(void);

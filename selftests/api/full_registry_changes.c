@@ -242,12 +242,12 @@ int r_unregister_hooks(void)
 	return dk_hooks_unregister(&hooks, &t_why);
 }
 
-static void hear_nothing(struct dk_listener *l, const struct dk_event *event)
+static void ignore_event(struct dk_listener *l, const struct dk_event *event)
 {
 }
 
 static struct dk_listener listener = {
-	.size = sizeof(listener), .notify = hear_nothing,
+	.size = sizeof(listener), .notify = ignore_event,
 };
 
 int r_register_listener(void)
@@ -263,7 +263,7 @@ int r_unregister_listener(void)
 static char text[4096];
 
 /* Makes queries and a call, none of which changes the registry. */
-int r_look(void)
+int r_query(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };
 	struct dk_op *op = dk_op_get(t_reg, "r::def");
@@ -281,7 +281,7 @@ int r_look(void)
 	return dk_registry_check(t_reg, &t_why);
 }
 
-int r_look_again(void)
+int r_query_again(void)
 {
 	return 0;
 }

@@ -61,8 +61,8 @@ int r_register_hooks(void);
 int r_unregister_hooks(void);
 int r_register_listener(void);
 int r_unregister_listener(void);
-int r_look(void);
-int r_look_again(void);
+int r_query(void);
+int r_query_again(void);
 
 /* Additional layouts and registries. */
 int r_parse_layout(void);

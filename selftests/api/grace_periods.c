@@ -11,7 +11,7 @@
 
 /* ---- the number of grace periods that a thread waits for ---------------------- */
 
-static unsigned int waited_for;
+static unsigned int num_waits;
 
 #if T_KERNEL
 #include <linux/kprobes.h>
@@ -22,7 +22,7 @@ static struct task_struct *watched;
 static int on_synchronize(struct kprobe *p, struct pt_regs *regs)
 {
 	if (current == watched)
-		waited_for++;
+		num_waits++;
 	return 0;
 }
 
@@ -34,7 +34,7 @@ static struct kprobe probe = {
 static bool count_begin(void)
 {
 	watched = current;
-	waited_for = 0;
+	num_waits = 0;
 	return !register_kprobe(&probe);
 }
 
@@ -64,24 +64,24 @@ static unsigned long sequence(void)
 #include <unistd.h>
 
 /* liburcu does not count grace periods, so this counts the waits that have ended. */
-static unsigned long num_over;
-void (*at_grace_over)(void);
-bool graces_held_back;
+static unsigned long num_ended;
+void (*after_grace_period)(void);
+bool hold_grace_periods;
 
 void __wrap_urcu_bp_synchronize_rcu(void)
 {
-	__atomic_fetch_add(&waited_for, 1, __ATOMIC_RELAXED);
-	while (__atomic_load_n(&graces_held_back, __ATOMIC_ACQUIRE))
+	__atomic_fetch_add(&num_waits, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&hold_grace_periods, __ATOMIC_ACQUIRE))
 		usleep(500);
 	__real_urcu_bp_synchronize_rcu();
-	__atomic_fetch_add(&num_over, 1, __ATOMIC_RELAXED);
-	if (at_grace_over)
-		at_grace_over();
+	__atomic_fetch_add(&num_ended, 1, __ATOMIC_RELAXED);
+	if (after_grace_period)
+		after_grace_period();
 }
 
 static bool count_begin(void)
 {
-	__atomic_store_n(&waited_for, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&num_waits, 0, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -96,7 +96,7 @@ static void wait_for_one(void)
 
 static unsigned long sequence(void)
 {
-	return __atomic_load_n(&num_over, __ATOMIC_RELAXED);
+	return __atomic_load_n(&num_ended, __ATOMIC_RELAXED);
 }
 #endif
 
@@ -104,7 +104,7 @@ static unsigned long sequence(void)
  * Returns the smaller of @least and the increase of the sequence since @before. The smallest of a
  * few increases is the one least affected by grace periods of other code.
  */
-static unsigned long least_of(unsigned long least, unsigned long before)
+static unsigned long min_increase(unsigned long least, unsigned long before)
 {
 	unsigned long passed = sequence() - before;
 
@@ -119,7 +119,7 @@ static unsigned long one_grace_period(void)
 	for (i = 0; i < TRIES; i++) {
 		before = sequence();
 		wait_for_one();
-		least = least_of(least, before);
+		least = min_increase(least, before);
 	}
 	return least;
 }
@@ -173,7 +173,7 @@ static void end(void)
 	free_tables();
 }
 
-static void come(void)
+static void register_guest(void)
 {
 	t_join(&prov, "prov");
 	CHECK_OK(dk_impls_register(&prov, impls, OPERATORS, &t_why));
@@ -186,12 +186,12 @@ static unsigned long drain_of_many(void)
 	unsigned int i;
 
 	for (i = 0; i < TRIES; i++) {
-		come();
+		register_guest();
 		CHECK_OK(dk_impls_withdraw(&prov, impls, &t_why));
 		before = sequence();
 		CHECK_OK(dk_provider_drain(&prov));
-		least = least_of(least, before);
-		t_leave(&prov);
+		least = min_increase(least, before);
+		t_unregister(&prov);
 	}
 	return least;
 }
@@ -200,40 +200,40 @@ static unsigned long drain_of_many(void)
  * Unregistering builds thousands of tables and frees the old ones. On a slow machine, many grace
  * periods of other code pass in that time, but far fewer than there are functions.
  */
-static void one_wait_for_many_functions(void)
+static void many_functions_need_few_grace_periods(void)
 {
-	unsigned long one = one_grace_period(), drain, leave, before;
+	unsigned long one = one_grace_period(), drain, unregister, before;
 
 	begin();
 	drain = drain_of_many();
-	come();
+	register_guest();
 	before = sequence();
 	CHECK_OK(dk_provider_unregister(&prov));
-	leave = sequence() - before;
+	unregister = sequence() - before;
 	end();
-	t_note("%u functions: the sequence goes on by %lu at a drain, by %lu at a leave,"
-	       " by %lu for one grace period", OPERATORS, drain, leave, one);
+	t_note("%u functions: the sequence grows by %lu for a drain, by %lu to unregister,"
+	       " by %lu for one grace period", OPERATORS, drain, unregister, one);
 	CHECK(one);
 	CHECK(drain >= one && drain <= 2 * one);
-	CHECK(leave >= one && leave < OPERATORS / 2 * one);
+	CHECK(unregister >= one && unregister < OPERATORS / 2 * one);
 }
 
-static void counted_where_it_waits(void)
+static void unregister_waits_for_at_most_two_grace_periods(void)
 {
 	begin();
-	come();
+	register_guest();
 	if (count_begin()) {
 		CHECK_OK(dk_provider_unregister(&prov));
 		count_end();
-		t_note("%u functions, waited for %u grace periods", OPERATORS, waited_for);
-		CHECK(waited_for >= 1 && waited_for <= 2);
+		t_note("%u functions, waited for %u grace periods", OPERATORS, num_waits);
+		CHECK(num_waits >= 1 && num_waits <= 2);
 	} else {
 		t_skip("this kernel has no kprobes");
-		t_leave(&prov);
+		t_unregister(&prov);
 	}
 	end();
 }
 
 T_SUITE(grace_periods,
-	T(one_wait_for_many_functions),
-	T(counted_where_it_waits));
+	T(many_functions_need_few_grace_periods),
+	T(unregister_waits_for_at_most_two_grace_periods));

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 /* Called after each grace period, unless it is NULL. */
-extern void (*at_grace_over)(void);
+extern void (*after_grace_period)(void);
 
 /* While this is true, no grace period begins. */
-extern bool graces_held_back;
+extern bool hold_grace_periods;
 
 void __real_urcu_bp_synchronize_rcu(void);
 void __wrap_urcu_bp_synchronize_rcu(void);

@@ -9,22 +9,22 @@ DK_OP(size, "aten::size", (struct dk_obj *x, int *n), (x, n), (x));
 #define MOST	16
 
 /* The calls that a hook received. */
-static struct told {
+static struct runs {
 	bool after;
 	struct dk_hook_info info;
 	char name[32];
 	char line[96];
-} told[MOST];
-static unsigned int num_told;
+} runs[MOST];
+static unsigned int num_runs;
 static struct dk_provider me;
 
-static void tell(const struct dk_hook_info *info, bool after)
+static void record(const struct dk_hook_info *info, bool after)
 {
-	struct told *t = &told[num_told];
+	struct runs *t = &runs[num_runs];
 
-	if (num_told == MOST)
+	if (num_runs == MOST)
 		return;
-	num_told++;
+	num_runs++;
 	t->after = after;
 	t->info = *info;
 	snprintf(t->name, sizeof(t->name), "%s", info->name);
@@ -34,24 +34,24 @@ static void tell(const struct dk_hook_info *info, bool after)
 static void before(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	CHECK_STR(h->data, "mine");
-	tell(info, false);
+	record(info, false);
 }
 
 static void after(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	CHECK_STR(h->data, "mine");
-	tell(info, true);
+	record(info, true);
 }
 
-static struct dk_hooks hooks(u32 flags)
+static struct dk_hooks make_hooks(u32 flags)
 {
 	struct dk_hooks h = {
 		.size = sizeof(h), .flags = flags,
 		.before = before, .after = after, .data = "mine",
 	};
 
-	num_told = 0;
-	memset(told, 0, sizeof(told));
+	num_runs = 0;
+	memset(runs, 0, sizeof(runs));
 	return h;
 }
 
@@ -102,20 +102,20 @@ static void setup(void)
 	top.ks = dk_keyset_or(top.ks, DK_SET(DK_AUTOGRAD_CPU));
 }
 
-static void is_told(unsigned int i, bool is_after, const char *line, s64 sequence,
-		    int result)
+static void check_run(unsigned int i, bool is_after, const char *line, s64 sequence,
+		      int result)
 {
-	CHECK(i < num_told);
-	CHECK_INT(told[i].after, is_after);
-	CHECK_STR(told[i].line, line);
-	CHECK_INT(told[i].info.sequence, sequence);
-	CHECK_INT(told[i].info.result, result);
+	CHECK(i < num_runs);
+	CHECK_INT(runs[i].after, is_after);
+	CHECK_STR(runs[i].line, line);
+	CHECK_INT(runs[i].info.sequence, sequence);
+	CHECK_INT(runs[i].info.result, result);
 }
 
 /* Hooks run in pairs, nested like the calls. SEMANTICS 8.5 defines the lines. */
-static void nesting(void)
+static void hooks_nest_like_calls(void)
 {
-	struct dk_hooks h = hooks(DK_HOOK_TRACE);
+	struct dk_hooks h = make_hooks(DK_HOOK_TRACE);
 	s64 first;
 	int n = 0;
 
@@ -123,52 +123,52 @@ static void nesting(void)
 	CHECK_INT(outer(&top, &n), 7);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_INT(n, 2);
-	CHECK_INT(num_told, 6);
-	first = told[0].info.sequence;
+	CHECK_INT(num_runs, 6);
+	first = runs[0].info.sequence;
 	CHECK(first >= 0);
-	is_told(0, false, " [call] op=[hook::outer], key=[AutogradCPU]", first, 0);
-	is_told(1, false, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
-	is_told(2, false, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
-	is_told(3, true, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
-	is_told(4, true, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 7);
-	is_told(5, true, " [call] op=[hook::outer], key=[AutogradCPU]", first, 7);
+	check_run(0, false, " [call] op=[hook::outer], key=[AutogradCPU]", first, 0);
+	check_run(1, false, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
+	check_run(2, false, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
+	check_run(3, true, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
+	check_run(4, true, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 7);
+	check_run(5, true, " [call] op=[hook::outer], key=[AutogradCPU]", first, 7);
 	/* a call without hooks does not change the depth */
 	CHECK_INT(outer(&top, &n), 7);
-	CHECK_INT(num_told, 6);
+	CHECK_INT(num_runs, 6);
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_OK(inner(&top, &n));
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
-	CHECK_STR(told[6].line, " [call] op=[hook::inner], key=[AutogradCPU]");
-	CHECK(told[6].info.sequence > first + 1);
+	CHECK_STR(runs[6].line, " [call] op=[hook::inner], key=[AutogradCPU]");
+	CHECK(runs[6].info.sequence > first + 1);
 }
 
 /* Hooks without DK_HOOK_TRACE run neither for redispatches nor for aten::size. */
-static void profiler(void)
+static void hooks_without_trace_skip_redispatches(void)
 {
-	struct dk_hooks h = hooks(0);
+	struct dk_hooks h = make_hooks(0);
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), cuda;
 	int n = 0;
 
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_INT(outer(&top, &n), 7);
-	CHECK_INT(num_told, 4);
-	CHECK_STR(told[1].name, "hook::inner");
+	CHECK_INT(num_runs, 4);
+	CHECK_STR(runs[1].name, "hook::inner");
 	CHECK_OK(size(&cpu, &n));
-	CHECK_INT(num_told, 4);
+	CHECK_INT(num_runs, 4);
 	/* a call without an autograd key has no sequence number */
 	CHECK_INT(outer(&cpu, &n), -ENOSYS);
-	CHECK_INT(told[4].info.sequence, -1);
+	CHECK_INT(runs[4].info.sequence, -1);
 	/* both hooks run for an unserved call, which has no struct dk_call */
-	num_told = 0;
+	num_runs = 0;
 	cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 	CHECK_INT(inner(&cuda, &n), -ENOSYS);
-	CHECK_INT(num_told, 2);
-	is_told(0, false, " [call] op=[hook::inner], key=[CUDA]", -1, 0);
-	is_told(1, true, " [call] op=[hook::inner], key=[CUDA]", -1, -ENOSYS);
-	CHECK(!told[0].info.call && !told[1].info.call);
+	CHECK_INT(num_runs, 2);
+	check_run(0, false, " [call] op=[hook::inner], key=[CUDA]", -1, 0);
+	check_run(1, true, " [call] op=[hook::inner], key=[CUDA]", -1, -ENOSYS);
+	CHECK(!runs[0].info.call && !runs[1].info.call);
 	cuda.ks.bits = 0;
 	CHECK_INT(inner(&cuda, &n), -ENOSYS);
-	is_told(2, false, " [call] op=[hook::inner], key=[Undefined]", -1, 0);
+	check_run(2, false, " [call] op=[hook::inner], key=[Undefined]", -1, 0);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 }
 
@@ -183,14 +183,14 @@ static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
  * A redispatch uses its keyset unchanged, including keys that fall through, unless the highest key
  * falls through. It has no sequence number, even with an autograd key.
  */
-static void redispatches(void)
+static void redispatch_keeps_its_keyset(void)
 {
 	static const struct dk_impl above[] = {
 		DK_IMPL(outer, DK_TRACER, outer_tracer),
 		DK_IMPL_FALLTHROUGH(outer, DK_PYTHON),
 		DK_IMPL_FALLTHROUGH(inner, DK_TRACER),
 	};
-	struct dk_hooks h = hooks(DK_HOOK_TRACE);
+	struct dk_hooks h = make_hooks(DK_HOOK_TRACE);
 	struct dk_obj x;
 	s64 first;
 	int n = 0;
@@ -202,12 +202,12 @@ static void redispatches(void)
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_INT(outer(&x, &n), 7);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
-	first = told[0].info.sequence;
-	is_told(0, false, " [call] op=[hook::outer], key=[Tracer]", first, 0);
-	is_told(1, false, "  [redispatch] op=[hook::outer], key=[AutogradCPU]", -1, 0);
-	CHECK_INT(told[1].info.ks.bits, redispatched_to);
-	is_told(2, false, "   [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
-	is_told(3, false, "    [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
+	first = runs[0].info.sequence;
+	check_run(0, false, " [call] op=[hook::outer], key=[Tracer]", first, 0);
+	check_run(1, false, "  [redispatch] op=[hook::outer], key=[AutogradCPU]", -1, 0);
+	CHECK_INT(runs[1].info.ks.bits, redispatched_to);
+	check_run(2, false, "   [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
+	check_run(3, false, "    [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
 }
 
 /* ---- hooks that are registered and unregistered during a call ------------- */
@@ -228,10 +228,10 @@ static void count_calls(struct dk_hooks *h, const struct dk_hook_info *info)
 	calls += info->result == 0;
 }
 
-static void in_a_call(void)
+static void hooks_change_during_a_call(void)
 {
 	static const struct dk_impl impl[] = { DK_IMPL(changes, DK_CPU, changes_cpu) };
-	struct dk_hooks h = hooks(0), other = {
+	struct dk_hooks h = make_hooks(0), other = {
 		.size = sizeof(other), .after = count_calls,
 	};
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -242,12 +242,12 @@ static void in_a_call(void)
 	CHECK_OK(dk_hooks_register(NULL, &other, &t_why));
 	/* hooks that are registered during a call run neither before nor after it */
 	CHECK_OK(changes(&cpu, &h));
-	CHECK_INT(num_told, 0);
+	CHECK_INT(num_runs, 0);
 	CHECK_INT(calls, 1);
 	/* hooks that are unregistered during a call run only before it */
 	CHECK_OK(changes(&cpu, &h));
-	CHECK_INT(num_told, 1);
-	CHECK(!told[0].after);
+	CHECK_INT(num_runs, 1);
+	CHECK(!runs[0].after);
 	CHECK_INT(calls, 2);
 	CHECK_OK(dk_hooks_unregister(&other, &t_why));
 }
@@ -256,20 +256,20 @@ static void in_a_call(void)
 
 static int refused;
 
-static void leaves_itself(struct dk_hooks *h, const struct dk_hook_info *info)
+static void unregister_itself(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	/* refuses: dk_hooks_unregister EDEADLK ATOMIC */
 	refused = dk_hooks_unregister(h, &t_why);
 }
 
-static void by_itself(void)
+static void hook_cannot_unregister_itself(void)
 {
-	struct dk_hooks h = hooks(0);
+	struct dk_hooks h = make_hooks(0);
 	int n = 0;
 
 	if (t_skip_atomic())
 		return;
-	h.before = leaves_itself;
+	h.before = unregister_itself;
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_OK(inner(&top, &n));
 	CHECK_INT(refused, -EDEADLK);
@@ -279,7 +279,7 @@ static void by_itself(void)
 
 static void refusals(void)
 {
-	struct dk_hooks h = hooks(0), bad;
+	struct dk_hooks h = make_hooks(0), bad;
 	struct dk_registry *reg;
 
 	bad = h;
@@ -316,5 +316,10 @@ static void refusals(void)
 	CHECK_OK(dk_registry_free(reg, &t_why));
 }
 
-T_SUITE_WITH(hook, setup, T(nesting), T(profiler), T(redispatches), T(in_a_call), T(by_itself),
-	     T(refusals));
+T_SUITE_WITH(hook, setup,
+	T(hooks_nest_like_calls),
+	T(hooks_without_trace_skip_redispatches),
+	T(redispatch_keeps_its_keyset),
+	T(hooks_change_during_a_call),
+	T(hook_cannot_unregister_itself),
+	T(refusals));

@@ -67,7 +67,7 @@ static void call_while_all_changes(void)
 /* ---- a call that blocks --------------------------------------------------- */
 
 static struct dk_op *block_handle;
-static struct completion inside, let_go;
+static struct completion inside, may_return;
 
 static int block_here(struct dk_call *c, struct dk_obj *x, struct completion *in,
 		      struct completion *go_on)
@@ -82,14 +82,14 @@ static int call_and_stay(void *result)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
 	*(int *)result = block_at(block_handle, &dk_local_default, &x, &inside,
-				  &let_go);
+				  &may_return);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 	return 0;
 }
 
 /* A call that blocks inside one provider does not delay the unregistering of another. */
-static void slow_call_delays_its_own_only(void)
+static void slow_call_delays_only_its_provider(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };
 	static const struct dk_impl of_b[] = {
@@ -104,7 +104,7 @@ static void slow_call_delays_its_own_only(void)
 	t_join(&a, "a");
 	t_join(&b, "b");
 	init_completion(&inside);
-	init_completion(&let_go);
+	init_completion(&may_return);
 	CHECK_OK(dk_op_define(&b, &count_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&a, &block_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&a, slow, 1, &t_why));
@@ -119,17 +119,17 @@ static void slow_call_delays_its_own_only(void)
 	CHECK_OK(dk_device_register(&b, 1, "d", NULL, NULL, 0, &device, &t_why));
 	CHECK_OK(dk_device_unregister(&b, device, &t_why));
 	CHECK_OK(dk_provider_drain(&b));
-	t_leave(&b);
+	t_unregister(&b);
 	CHECK_INT(result, 1);
-	complete(&let_go);
-	t_leave(&a);
+	complete(&may_return);
+	t_unregister(&a);
 	kthread_stop(task);
 	CHECK_INT(result, 0);
 out:
 	if (a.core)
-		t_leave(&a);
+		t_unregister(&a);
 	if (b.core)
-		t_leave(&b);
+		t_unregister(&b);
 	dk_op_put(block_handle);
 	t_close();
 }
@@ -147,7 +147,7 @@ static void unregister(void *prov)
 }
 
 /* Returns after the unregistering thread has waited for the call for 1 ms. */
-static void until_it_waits(struct dk_provider *prov)
+static void await_waiting(struct dk_provider *prov)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 
@@ -161,10 +161,10 @@ static void until_it_waits(struct dk_provider *prov)
  * woken. The test counts the context switches of such a thread. It allows one, since the thread
  * might not sleep yet when the count begins.
  */
-static void leaving_wakes_its_own_waiters_only(void)
+static void returning_call_wakes_only_its_waiters(void)
 {
-	static const struct dk_impl stays[] = { DK_IMPL(block, DK_CPU, block_here) };
-	static const struct dk_impl leaves[] = { DK_IMPL(pass, DK_CPU, pass_here) };
+	static const struct dk_impl of_a[] = { DK_IMPL(block, DK_CPU, block_here) };
+	static const struct dk_impl of_b[] = { DK_IMPL(pass, DK_CPU, pass_here) };
 	static struct dk_provider host, a, b;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_op *pass_handle;
@@ -178,11 +178,11 @@ static void leaving_wakes_its_own_waiters_only(void)
 	t_join(&a, "a");
 	t_join(&b, "b");
 	init_completion(&inside);
-	init_completion(&let_go);
+	init_completion(&may_return);
 	CHECK_OK(dk_op_define(&host, &pass_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&host, &block_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&a, stays, 1, &t_why));
-	CHECK_OK(dk_impls_register(&b, leaves, 1, &t_why));
+	CHECK_OK(dk_impls_register(&a, of_a, 1, &t_why));
+	CHECK_OK(dk_impls_register(&b, of_b, 1, &t_why));
 	block_handle = dk_op_get(t_reg, "kthreads::block");
 	pass_handle = dk_op_get(t_reg, "kthreads::pass");
 	task = kthread_run(call_and_stay, &result, "dk_api_test");
@@ -191,7 +191,7 @@ static void leaving_wakes_its_own_waiters_only(void)
 	wait_for_completion(&inside);
 	if (!CHECK_OK(w_start(&waiter, "dk_waiter", unregister, &a)))
 		return;
-	until_it_waits(&a);
+	await_waiting(&a);
 	before = READ_ONCE(waiter.task->nvcsw);
 	for (i = 0; i < 50; i++) {
 		CHECK_OK(pass_at(pass_handle, &dk_local_default, &x));
@@ -199,12 +199,12 @@ static void leaving_wakes_its_own_waiters_only(void)
 		w_sleep_us(200);
 	}
 	CHECK(READ_ONCE(waiter.task->nvcsw) - before <= 1);
-	complete(&let_go);
+	complete(&may_return);
 	w_join(&waiter);
 	kthread_stop(task);
 	CHECK_INT(result, 0);
-	t_leave(&b);
-	t_leave(&host);
+	t_unregister(&b);
+	t_unregister(&host);
 	dk_op_put(block_handle);
 	dk_op_put(pass_handle);
 	t_close();
@@ -212,5 +212,5 @@ static void leaving_wakes_its_own_waiters_only(void)
 
 T_SUITE(kthreads,
 	T(call_while_all_changes),
-	T(slow_call_delays_its_own_only),
-	T(leaving_wakes_its_own_waiters_only));
+	T(slow_call_delays_only_its_provider),
+	T(returning_call_wakes_only_its_waiters));

@@ -14,7 +14,7 @@
 	"CompositeExplicitAutogradNonFunctional\n"
 #define SMALL		SMALL_HEAD SMALL_KEYS SMALL_ALIASES "tables\n"
 
-static void a_text_is_a_layout(void)
+static void text_is_parsed_into_a_layout(void)
 {
 	struct dk_layout *l = dk_layout_parse("# a comment\n\n" SMALL, &t_why);
 	struct dk_keyset ks;
@@ -37,7 +37,7 @@ static void a_text_is_a_layout(void)
 }
 
 /* Tables, calls and private backends work with a parsed layout as with any other. */
-static void a_registry_takes_it(void)
+static void registry_uses_a_parsed_layout(void)
 {
 	struct dk_layout *l = dk_layout_parse(SMALL, &t_why);
 	const struct dk_layout *kept;
@@ -68,10 +68,10 @@ static void a_registry_takes_it(void)
 	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
 	op = dk_op_get(t_reg, "small::op");
 	x.ks = dk_key_set(kept, key);
-	CHECK_STR(t_goes(op, &x, NULL), "f1");
+	CHECK_STR(t_route_label(op, &x, NULL), "f1");
 	CHECK_OK(dk_key_parse(kept, "PrivateUse1", 0, &key, &t_why));
 	x.ks = dk_key_set(kept, key);
-	CHECK_STR(t_goes(op, &x, NULL), "f2");
+	CHECK_STR(t_route_label(op, &x, NULL), "f2");
 	dk_op_put(op);
 	CHECK_OK(dk_provider_unregister(&prov));
 	t_close();
@@ -114,7 +114,7 @@ static struct dk_layout *turned_around(void)
 }
 
 /* The keyset below a key is that of the registry's layout, and not that of v1. */
-static void below_in_a_layout_like_v1(void)
+static void below_uses_the_layout_of_the_registry(void)
 {
 	struct dk_layout *l = turned_around();
 	struct dk_provider prov;
@@ -161,7 +161,7 @@ static bool refused(const char *text, unsigned int reason, const char *name)
 	return CHECK(!l) && CHECK_INT(t_why.reason, reason) && CHECK_STR(t_why.name, name);
 }
 
-static void texts_that_are_none(void)
+static void invalid_texts_are_refused(void)
 {
 	/* refuses: dk_layout_parse EINVAL LAYOUT_LACKS */
 	refused("", DK_WHY_LAYOUT_LACKS, "line 1: layout NAME");
@@ -235,7 +235,7 @@ static void texts_that_are_none(void)
 #define EIGHT(x)	x "1 " x "2 " x "3 " x "4 " x "5 " x "6 " x "7 " x "8 "
 #define SIXTEEN(x)	EIGHT(x "a") EIGHT(x "b")
 
-static void limits_of_a_text(void)
+static void size_of_a_text_is_limited(void)
 {
 	struct dk_layout *l;
 
@@ -266,7 +266,7 @@ static void limits_of_a_text(void)
 	dk_layout_free(l);
 }
 
-static void a_name_means_one_thing(void)
+static void layout_names_are_unique(void)
 {
 	struct dk_layout *l;
 
@@ -317,7 +317,7 @@ out:
 	t_free(again);
 }
 
-static void described_layouts_read_back(void)
+static void printed_layouts_parse_back(void)
 {
 	struct dk_layout *all = dk_layout_parse(SMALL "strict Dense CPU PrivateUse1\n",
 						&t_why);
@@ -338,7 +338,7 @@ static void described_layouts_read_back(void)
 }
 
 /* A user's layout can have tables and lack the names that PyTorch's parser accepts. */
-static void strict_parsing_where_nobody_knows(void)
+static void strict_parsing_without_names_is_refused(void)
 {
 	struct dk_layout *l = dk_layout_parse(SMALL, &t_why);
 	unsigned int key;
@@ -355,11 +355,11 @@ static void strict_parsing_where_nobody_knows(void)
 }
 
 T_SUITE(layout_texts,
-	T(a_text_is_a_layout),
-	T(a_registry_takes_it),
-	T(below_in_a_layout_like_v1),
-	T(texts_that_are_none),
-	T(limits_of_a_text),
-	T(a_name_means_one_thing),
-	T(described_layouts_read_back),
-	T(strict_parsing_where_nobody_knows));
+	T(text_is_parsed_into_a_layout),
+	T(registry_uses_a_parsed_layout),
+	T(below_uses_the_layout_of_the_registry),
+	T(invalid_texts_are_refused),
+	T(size_of_a_text_is_limited),
+	T(layout_names_are_unique),
+	T(printed_layouts_parse_back),
+	T(strict_parsing_without_names_is_refused));

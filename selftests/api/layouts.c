@@ -7,7 +7,7 @@
 
 /* ---- unknown properties -------------------------------------------------- */
 
-static void what_is_not_known_is_refused(void)
+static void unknown_data_is_refused(void)
 {
 	const struct dk_layout *l = dk_layout_find("pytorch-1.12", NULL);
 	struct dk_keyset ks = { 77 };
@@ -72,7 +72,7 @@ static void strict_parsing_with_a_bound_name(void)
 
 /* ---- computeDispatchKey and its inverse ---------------------------------- */
 
-static void compute_key_refuses(void)
+static void compute_key_refuses_unknown_words(void)
 {
 	const struct dk_layout *old = dk_layout_find("pytorch-1.13", NULL);
 	unsigned int key = 77;
@@ -200,7 +200,7 @@ static void key_for_a_device(void)
 	r_close();
 }
 
-static void back_from_a_key(void)
+static void device_type_of_a_key(void)
 {
 	const struct dk_layout *old = dk_layout_find("pytorch-1.13", NULL);
 	const char *word = "nothing";
@@ -247,7 +247,7 @@ static void back_from_a_key(void)
 /* The notes of a translation, each followed by a space. */
 static char notes[1024];
 
-static void tell(const char *a, const char *b, const char *c)
+static void add_note(const char *a, const char *b, const char *c)
 {
 	const char *const words[] = { a, b, c, " " };
 	size_t at = strlen(notes), len;
@@ -273,21 +273,21 @@ static u64 translate(const char *from, const char *to, const char *set)
 	dk_translate(&t, a, dk_layout_find(to, NULL), ks);
 	while (dk_translation_next(&t, &n)) {
 		if (n.kind & DK_NOTE_LOST)
-			tell("-", n.name, "");
+			add_note("-", n.name, "");
 		if (n.kind & DK_NOTE_RENAMED)
-			tell(n.name, ">", n.other);
+			add_note(n.name, ">", n.other);
 		if (n.kind & DK_NOTE_CHANGED)
-			tell(n.other, ":", dk_kind_name(n.to_kind));
+			add_note(n.other, ":", dk_kind_name(n.to_kind));
 		if (n.kind & DK_NOTE_ADDED)
-			tell("+", n.name, "");
+			add_note("+", n.name, "");
 		if (n.kind & DK_NOTE_ALONE)
-			tell("!", n.name, "");
+			add_note("!", n.name, "");
 	}
 	CHECK(!dk_translation_next(&t, &n));
 	return t.result.bits;
 }
 
-static void translations_tell_all(void)
+static void translation_reports_changes(void)
 {
 	CHECK_INT(translate("pytorch-2.6", "v1", "CPU|AutogradCPU|Tracer"), 0x5000010001);
 	CHECK_STR(notes, "");
@@ -329,7 +329,7 @@ static void translations_tell_all(void)
 }
 
 /* Checks that a set without notes, or with renamed keys only, is translated back unchanged. */
-static void there_and_back(const struct dk_layout *a, const struct dk_layout *b, u64 bits)
+static void translate_and_back(const struct dk_layout *a, const struct dk_layout *b, u64 bits)
 {
 	struct dk_keyset in = { bits & dk_layout_full(a).bits };
 	struct dk_translation t, back;
@@ -348,7 +348,7 @@ static void there_and_back(const struct dk_layout *a, const struct dk_layout *b,
 		       (unsigned long long)bits);
 }
 
-static void without_a_note_nothing_changes(void)
+static void translation_without_notes_is_reversible(void)
 {
 	const struct dk_layout *a = NULL, *b;
 	unsigned int i, rounds = T_KERNEL ? 2 : 60;
@@ -361,22 +361,22 @@ static void without_a_note_nothing_changes(void)
 
 				if (i & 1)
 					bits &= t_random(&seed) & t_random(&seed);
-				there_and_back(a, b, bits);
+				translate_and_back(a, b, bits);
 			}
 			t_pause();
 		}
 		/* every single bit, from a layout to itself */
 		for (i = 0; i < 64; i++)
-			there_and_back(a, a, 1ull << i);
+			translate_and_back(a, a, 1ull << i);
 	}
 }
 
 T_SUITE(layouts,
-	T(what_is_not_known_is_refused),
+	T(unknown_data_is_refused),
 	T(strict_parsing_with_a_bound_name),
-	T(compute_key_refuses),
+	T(compute_key_refuses_unknown_words),
 	T(numbers_of_devices_and_layouts),
 	T(key_for_a_device),
-	T(back_from_a_key),
-	T(translations_tell_all),
-	T(without_a_note_nothing_changes));
+	T(device_type_of_a_key),
+	T(translation_reports_changes),
+	T(translation_without_notes_is_reversible));

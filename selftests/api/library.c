@@ -4,10 +4,10 @@
 
 static struct dk_obj cpu;
 
-static const char *op_goes(const char *name)
+static const char *route_label_of(const char *name)
 {
 	struct dk_op *op = dk_op_get(t_reg, name);
-	const char *label = op ? t_goes(op, &cpu, NULL) : "none";
+	const char *label = op ? t_route_label(op, &cpu, NULL) : "none";
 
 	dk_op_put(op);
 	return label;
@@ -26,12 +26,12 @@ static void open(void)
 static void close(void)
 {
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
 /* Registers a definition and functions, with and without the namespace, in several orders. */
-static void a_library(void)
+static void library_registers_in_any_order(void)
 {
 	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_library impl = t_library(&prov, DK_LIBRARY_IMPL, "ns", DK_CPU);
@@ -43,32 +43,32 @@ static void a_library(void)
 	CHECK_OK(dk_library_register(&impl, &t_why));
 	CHECK_OK(dk_library_register(&def, &t_why));
 	CHECK_OK(dk_library_impl(&impl, &one, &h_one, &t_why));
-	CHECK_STR(op_goes("ns::op"), "-ENOENT");
+	CHECK_STR(route_label_of("ns::op"), "-ENOENT");
 	CHECK_OK(dk_library_def(&def, &bare, 0, &h_def, &t_why));
-	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::op"), "f1");
 	CHECK_OK(dk_library_impl(&impl, &two, &h_two, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 	CHECK_STR(t_why.name, "ns::op CPU: f1 (lib) -> f2 (lib)");
-	CHECK_STR(op_goes("ns::op"), "f2");
+	CHECK_STR(route_label_of("ns::op"), "f2");
 
 	/* releasing an overridden function changes nothing; then release the newest one */
 	CHECK_OK(dk_handle_release(&impl, &h_one));
 	CHECK(!h_one.core);
-	CHECK_STR(op_goes("ns::op"), "f2");
+	CHECK_STR(route_label_of("ns::op"), "f2");
 	CHECK_OK(dk_handle_release(&impl, &h_one));
 	CHECK_OK(dk_library_impl(&impl, &one, &h_one, &t_why));
-	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::op"), "f1");
 	CHECK_OK(dk_handle_release(&impl, &h_one));
-	CHECK_STR(op_goes("ns::op"), "f2");
+	CHECK_STR(route_label_of("ns::op"), "f2");
 	CHECK_OK(dk_handle_release(&def, &h_def));
-	CHECK_STR(op_goes("ns::op"), "-ENOENT");
+	CHECK_STR(route_label_of("ns::op"), "-ENOENT");
 	CHECK_OK(dk_handle_release(&impl, &h_two));
-	CHECK_STR(op_goes("ns::op"), "none");
+	CHECK_STR(route_label_of("ns::op"), "none");
 	close();
 }
 
 /* A library's registrations are removed with it, and it can be registered again. */
-static void used_again(void)
+static void library_is_registered_again(void)
 {
 	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_library other = t_library(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
@@ -82,13 +82,13 @@ static void used_again(void)
 	for (i = 0; i < 2; i++) {
 		CHECK_OK(dk_library_register(&def, &t_why));
 		CHECK_OK(dk_library_def_impl(&def, &decl, 0, &catch_all, &h, &t_why));
-		CHECK_STR(op_goes("ns::op"), "f1");
+		CHECK_STR(route_label_of("ns::op"), "f1");
 		CHECK_OK(dk_library_impl(&other, &catch_all, &h_other, &t_why));
 		CHECK_OK(dk_library_unregister(&def));
 		CHECK(!def.core && !h.core);
-		CHECK_STR(op_goes("ns::op"), "-ENOENT");
+		CHECK_STR(route_label_of("ns::op"), "-ENOENT");
 		CHECK_OK(dk_handle_release(&other, &h_other));
-		CHECK_STR(op_goes("ns::op"), "none");
+		CHECK_STR(route_label_of("ns::op"), "none");
 		CHECK_OK(dk_library_unregister(&def));
 	}
 	/* unregistering the provider also removes its libraries and their registrations */
@@ -98,7 +98,7 @@ static void used_again(void)
 	CHECK(!def.core && !h.core && !other.core);
 	CHECK_OK(dk_handle_release(&def, &h));
 	CHECK_OK(dk_library_unregister(&def));
-	CHECK_STR(op_goes("ns::op"), "none");
+	CHECK_STR(route_label_of("ns::op"), "none");
 	CHECK_OK(dk_provider_register(&prov, &t_why));
 	/* the handle of a definition that was undefined by name does not undefine a later one */
 	CHECK_OK(dk_library_register(&def, &t_why));
@@ -107,7 +107,7 @@ static void used_again(void)
 	decl.name = "ns::op";
 	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
 	CHECK_OK(dk_handle_release(&def, &h));
-	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_STR(route_label_of("ns::op"), "-ENOSYS");
 	close();
 }
 
@@ -131,19 +131,19 @@ static void fallbacks(void)
 	plain = t_impl(&bare, DK_CPU, 1);
 	CHECK_OK(dk_library_impl(&keyless, &plain, NULL, &t_why));
 	CHECK_OK(dk_impls_register(&prov, &fn, 1, &t_why));
-	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_STR(route_label_of("ns::op"), "-ENOSYS");
 	CHECK_OK(dk_library_fallback(&lib, &through, &h, &t_why));
-	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::op"), "f1");
 	through.key = DK_AUTOGRAD_CPU;
 	CHECK_INT(dk_library_fallback(&keyless, &through, NULL, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
 	CHECK_STR(t_why.name, "AutogradCPU: fallthrough (lib) -> fallthrough (lib)");
 	CHECK_OK(dk_handle_release(&lib, &h));
-	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_STR(route_label_of("ns::op"), "-ENOSYS");
 	CHECK_OK(dk_library_fallback(&keyless, &through, NULL, &t_why));
-	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::op"), "f1");
 	CHECK_OK(dk_library_unregister(&keyless));
-	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_STR(route_label_of("ns::op"), "-ENOSYS");
 	/* SEMANTICS 8.2: a fallback is registered at its own key, not at the library's */
 	CHECK_OK(dk_library_fallback(&lib, &through, &h, &t_why));
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 1);
@@ -154,17 +154,17 @@ static void fallbacks(void)
 static struct dk_library *within;
 static struct dk_handle *within_handle;
 
-static int releases(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who)
+static int try_release(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *served_by)
 {
 	/* refuses: dk_handle_release EDEADLK INSIDE */
 	CHECK_INT(dk_handle_release(within, within_handle), -EDEADLK);
 	/* refuses: dk_library_unregister EDEADLK INSIDE */
 	CHECK_INT(dk_library_unregister(within), -EDEADLK);
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
-static void from_inside(void)
+static void call_cannot_release_its_function(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
 	struct dk_op_decl decl = t_decl("op");
@@ -173,7 +173,7 @@ static void from_inside(void)
 	struct dk_op *op;
 
 	open();
-	fn.fn = (dk_fn_t)releases;
+	fn.fn = (dk_fn_t)try_release;
 	within = &lib;
 	within_handle = &h;
 	CHECK_OK(dk_library_register(&lib, &t_why));
@@ -189,9 +189,9 @@ static void from_inside(void)
 
 /*
  * Lists all operators as "NAME DEFINER/FUNCTIONS", with "!" after the name of a dangling one.
- * Undefines the operator @meddle during the walk, unless it is NULL.
+ * Undefines the operator @to_undefine during the walk, unless it is NULL.
  */
-static const char *walked(char *meddle)
+static const char *walked(char *to_undefine)
 {
 	static char text[256];
 	struct dk_op_info info = { .size = sizeof(info) };
@@ -203,8 +203,8 @@ static const char *walked(char *meddle)
 		len += snprintf(text + len, sizeof(text) - len, "%s%s %s/%u ", info.name,
 				info.is_dangling ? "!" : "", info.definer, info.num_impls);
 		CHECK_INT(info.is_defined, info.definer[0] != 0);
-		if (meddle && !strcmp(info.name, meddle))
-			CHECK_OK(dk_op_undefine(&prov, meddle, &t_why));
+		if (to_undefine && !strcmp(info.name, to_undefine))
+			CHECK_OK(dk_op_undefine(&prov, to_undefine, &t_why));
 		after = info.name;
 	}
 	return text;
@@ -262,7 +262,7 @@ static void find_and_walk(void)
 	/* a held operator without a definition and without functions is not dangling */
 	CHECK_INT(dk_op_get_defined(t_reg, "d::held", &op, &t_why), -ENOENT);
 	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
-	CHECK_STR(op_goes("d::held"), "-ENOENT");
+	CHECK_STR(route_label_of("d::held"), "-ENOENT");
 	dk_op_put(holder);
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	CHECK_STR(walked(NULL), "a::only_defined lib/0 ");
@@ -272,7 +272,7 @@ static void find_and_walk(void)
 /* ---- errors that name the earlier and the later registration --------------------- */
 
 /* An error names both signatures, which differ only near their ends. */
-static void both_signatures(void)
+static void error_names_both_signatures(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_op_decl decl = t_decl("op"), bad = t_decl("ns::op"), none = t_decl("ns::op");
@@ -283,11 +283,11 @@ static void both_signatures(void)
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
 	/* a common beginning is left out, so that the text shows the difference */
-	bad.sig = "(struct dk_obj *x, struct dk_obj *y, long *who)";
+	bad.sig = "(struct dk_obj *x, struct dk_obj *y, long *served_by)";
 	CHECK_INT(dk_library_impl(&lib, &fn, NULL, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
-	CHECK_STR(t_why.name, "ns::op: (..., int *who), registered at here -> "
-			      "(..., long *who), f1 (lib) at CPU");
+	CHECK_STR(t_why.name, "ns::op: (..., int *served_by), registered at here -> "
+			      "(..., long *served_by), f1 (lib) at CPU");
 	CHECK_OK(dk_handle_release(&lib, &h));
 	/* the older of two functions has set the operator's signature */
 	CHECK_OK(dk_library_impl(&lib, &fn, &h, &t_why));
@@ -295,8 +295,8 @@ static void both_signatures(void)
 	fn.label = "younger";
 	CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
 	CHECK_INT(dk_library_def(&lib, &decl, 0, NULL, &t_why), -EPROTOTYPE);
-	CHECK_STR(t_why.name, "ns::op: (..., long *who), f1 (lib) at CPU -> "
-			      "(..., int *who), registered at here");
+	CHECK_STR(t_why.name, "ns::op: (..., long *served_by), f1 (lib) at CPU -> "
+			      "(..., int *served_by), registered at here");
 	/* the operator keeps its signature if the definition has none */
 	none.sig = NULL;
 	CHECK_OK(dk_op_define(&prov, &none, 0, &t_why));
@@ -310,7 +310,7 @@ static void both_signatures(void)
 }
 
 /* The class of a held operator does not change. */
-static void class_changes(void)
+static void class_of_a_held_operator_is_fixed(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_op_decl decl = t_decl("op");
@@ -336,7 +336,7 @@ static void class_changes(void)
 }
 
 /* PyTorch's test_def_impl_schema_mismatch (SEMANTICS 11.2), in both orders. */
-static void mismatch(void)
+static void schema_mismatch_is_refused(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_op_decl decl = t_decl(NULL), name = t_decl("op");
@@ -351,7 +351,7 @@ static void mismatch(void)
 	if (T_KERNEL) {
 		/* the kernel does not parse schemas, so it does not compare them */
 		CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
-		CHECK_STR(op_goes("ns::op"), "f1");
+		CHECK_STR(route_label_of("ns::op"), "f1");
 		close();
 		return;
 	}
@@ -360,32 +360,32 @@ static void mismatch(void)
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
 	CHECK_STR(t_why.name, "ns::op: 2 vs 1: (Tensor x, Tensor y) -> Tensor, registered at "
 			      "here, vs (Tensor _0) -> Tensor _0, f1");
-	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_STR(route_label_of("ns::op"), "-ENOSYS");
 	CHECK_OK(dk_handle_release(&lib, &h));
 	CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
 	/* refuses: dk_library_def EPROTOTYPE SCHEMA_NUM_ARGS */
 	CHECK_INT(dk_library_def(&lib, &decl, 0, &h, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
 	CHECK(!h.core);
-	CHECK_STR(op_goes("ns::op"), "-ENOENT");
+	CHECK_STR(route_label_of("ns::op"), "-ENOENT");
 	decl.schema = "op(Tensor x) -> Tensor";
 	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
-	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::op"), "f1");
 	CHECK_OK(dk_handle_release(&lib, &h));
 	/* refuses: dk_library_def_impl EPROTOTYPE SCHEMA_NUM_ARGS */
 	decl.schema = "op2(Tensor x, int y) -> Tensor";
 	CHECK_INT(dk_library_def_impl(&lib, &decl, 0, &fn, &h, &t_why), -EPROTOTYPE);
-	CHECK_STR(op_goes("ns::op2"), "none");
+	CHECK_STR(route_label_of("ns::op2"), "none");
 	/* refuses: dk_library_def_impl EINVAL SCHEMA */
 	fn.schema = "(Tensor) -> ()";
 	CHECK_INT(dk_library_def_impl(&lib, &decl, 0, &fn, &h, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA);
-	CHECK_STR(op_goes("ns::op2"), "none");
+	CHECK_STR(route_label_of("ns::op2"), "none");
 	close();
 }
 
 /* Namespaces with a common beginning are different namespaces. */
-static void namespaces_that_begin_alike(void)
+static void namespaces_with_a_common_beginning(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "sample", 0);
 	struct dk_op_decl shorter = t_decl("sam::op"), longer = t_decl("samples::op");
@@ -400,5 +400,12 @@ static void namespaces_that_begin_alike(void)
 }
 
 T_SUITE(library,
-	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk),
-	T(both_signatures), T(namespaces_that_begin_alike), T(class_changes), T(mismatch));
+	T(library_registers_in_any_order),
+	T(library_is_registered_again),
+	T(fallbacks),
+	T(call_cannot_release_its_function),
+	T(find_and_walk),
+	T(error_names_both_signatures),
+	T(namespaces_with_a_common_beginning),
+	T(class_of_a_held_operator_is_fixed),
+	T(schema_mismatch_is_refused));

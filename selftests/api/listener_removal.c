@@ -13,7 +13,7 @@
 #define asleep()	w_sleep_us(1000)
 #define yield_cpu()	w_sleep_us(100)
 #define ALIVE		0x616c6976u
-#define PATIENCE	5000	/* how often to check for a running listener */
+#define MAX_CHECKS	5000	/* how often to check for a running listener */
 
 static u32 stop;
 
@@ -53,7 +53,7 @@ static void leave(struct watcher *w)
 	w_add(&w->inside, -1);
 }
 
-static void told(struct dk_listener *l, const struct dk_event *event)
+static void on_event(struct dk_listener *l, const struct dk_event *event)
 {
 	enter(l->priv);
 	asleep();
@@ -74,7 +74,7 @@ static struct watcher *watcher_new(void)
 	w->alive = ALIVE;
 	w->listener.size = sizeof(w->listener);
 	w->listener.registry = t_reg;
-	w->listener.notify = told;
+	w->listener.notify = on_event;
 	w->listener.priv = w;
 	w->hooks.size = sizeof(w->hooks);
 	w->hooks.before = before;
@@ -87,9 +87,9 @@ static bool wait_inside(struct watcher *w)
 {
 	unsigned int i;
 
-	for (i = 0; i < PATIENCE && !w_sum(&w->inside); i++)
+	for (i = 0; i < MAX_CHECKS && !w_sum(&w->inside); i++)
 		yield_cpu();
-	return CHECK(i < PATIENCE);
+	return CHECK(i < MAX_CHECKS);
 }
 
 static void watcher_end(struct watcher *w)
@@ -123,7 +123,7 @@ static void define_and_undefine(void *data)
 }
 
 /* Two threads change the registry, so that one delivers the events of the other. */
-static void a_listener_leaves(void)
+static void listener_unregisters_during_events(void)
 {
 	static struct changer changers[2];
 	struct watcher *w;
@@ -149,7 +149,7 @@ static void a_listener_leaves(void)
 	for (i = 0; i < 2; i++) {
 		end(&changers[i].thread);
 		CHECK(changers[i].rounds);
-		t_leave(&changers[i].prov);
+		t_unregister(&changers[i].prov);
 	}
 	CHECK_INT(w_load(poisoned), 0);
 	t_close();
@@ -174,7 +174,7 @@ static void call_all_the_time(void *data)
 	}
 }
 
-static void hooks_leave(void)
+static void hooks_unregister_during_calls(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
 	static struct dk_provider prov;
@@ -204,18 +204,18 @@ static void hooks_leave(void)
 	CHECK_INT(w_load(failed), 0);
 	CHECK_INT(w_load(poisoned), 0);
 	dk_op_put(op);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
 /* ---- two threads unregister the same listener or hooks ---------------------- */
 
-static u32 let_go;
+static u32 may_return;
 
-static void told_stays(struct dk_listener *l, const struct dk_event *event)
+static void on_event_stays(struct dk_listener *l, const struct dk_event *event)
 {
 	enter(l->priv);
-	while (!w_load(let_go))
+	while (!w_load(may_return))
 		asleep();
 	leave(l->priv);
 }
@@ -223,68 +223,68 @@ static void told_stays(struct dk_listener *l, const struct dk_event *event)
 static void before_stays(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	enter(h->data);
-	while (!w_load(let_go))
+	while (!w_load(may_return))
 		busy();
 	leave(h->data);
 }
 
-static int listener_leaves(struct watcher *w)
+static int unregister_listener(struct watcher *w)
 {
 	return dk_listener_unregister(&w->listener);
 }
 
-static int hooks_leave_once(struct watcher *w)
+static int unregister_hooks(struct watcher *w)
 {
 	return dk_hooks_unregister(&w->hooks, NULL);
 }
 
-struct leaver {
+struct remover {
 	struct w_thread thread;
 	struct watcher *w;
-	int (*leave)(struct watcher *w);
+	int (*remove)(struct watcher *w);
 	int err;
 	u32 inside;	/* functions that were running when it returned */
 	u32 done;
 };
 
-static void leave_now(void *data)
+static void run_remover(void *data)
 {
-	struct leaver *me = data;
+	struct remover *me = data;
 
-	me->err = me->leave(me->w);
+	me->err = me->remove(me->w);
 	me->inside = w_sum(&me->w->inside);
 	w_store(me->done, 1);
 }
 
 /* Two threads unregister while a function runs. Neither thread returns before the function. */
-static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
+static void both_wait(struct watcher *w, int (*remove)(struct watcher *))
 {
-	static struct leaver leavers[2];
+	static struct remover removers[2];
 	unsigned int i, turns, left = 0;
 
-	memset(leavers, 0, sizeof(leavers));
+	memset(removers, 0, sizeof(removers));
 	for (i = 0; i < 2; i++) {
-		leavers[i].w = w;
-		leavers[i].leave = leave_it;
-		if (!start(&leavers[i].thread, leave_now, &leavers[i]))
+		removers[i].w = w;
+		removers[i].remove = remove;
+		if (!start(&removers[i].thread, run_remover, &removers[i]))
 			return;
 	}
 	/* time in which a wait that ends too early does end */
 	for (i = 0; i < 30; i++)
 		asleep();
-	CHECK(!w_load(leavers[0].done) && !w_load(leavers[1].done));
-	w_store(let_go, 1);
+	CHECK(!w_load(removers[0].done) && !w_load(removers[1].done));
+	w_store(may_return, 1);
 	for (i = 0; i < 2; i++) {
-		for (turns = 0; turns < PATIENCE && !w_load(leavers[i].done); turns++)
+		for (turns = 0; turns < MAX_CHECKS && !w_load(removers[i].done); turns++)
 			asleep();
-		CHECK(w_load(leavers[i].done));
+		CHECK(w_load(removers[i].done));
 	}
 	for (i = 0; i < 2; i++) {
-		end(&leavers[i].thread);
-		CHECK_INT(leavers[i].inside, 0);
-		left += !leavers[i].err;
+		end(&removers[i].thread);
+		CHECK_INT(removers[i].inside, 0);
+		left += !removers[i].err;
 		/* one of two threads can find that the hooks are already unregistered */
-		CHECK(!leavers[i].err || leavers[i].err == -ENOENT);
+		CHECK(!removers[i].err || removers[i].err == -ENOENT);
 	}
 	CHECK(left);
 }
@@ -296,7 +296,7 @@ static void define_once(void *data)
 	CHECK_OK(dk_op_define(&me->prov, &me->decl, 0, NULL));
 }
 
-static void two_take_out_a_listener(void)
+static void two_threads_unregister_a_listener(void)
 {
 	static struct changer changer;
 	struct watcher *w;
@@ -306,16 +306,16 @@ static void two_take_out_a_listener(void)
 	t_join(&changer.prov, "changer");
 	changer.decl = t_decl("listener_removal::first");
 	w = watcher_new();
-	w->listener.notify = told_stays;
-	w_store(let_go, 0);
+	w->listener.notify = on_event_stays;
+	w_store(may_return, 0);
 	CHECK_OK(dk_listener_register(&w->listener, &t_why));
 	if (!start(&changer.thread, define_once, &changer))
 		return;
 	wait_inside(w);
-	both_wait(w, listener_leaves);
+	both_wait(w, unregister_listener);
 	end(&changer.thread);
 	watcher_end(w);
-	t_leave(&changer.prov);
+	t_unregister(&changer.prov);
 	t_close();
 }
 
@@ -326,7 +326,7 @@ static void call_watched(void *data)
 	CHECK_OK(watched_at(op, &dk_local_default, &x));
 }
 
-static void two_take_out_hooks(void)
+static void two_threads_unregister_hooks(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
 	static struct dk_provider prov;
@@ -340,22 +340,22 @@ static void two_take_out_hooks(void)
 	op = dk_op_get(t_reg, "listener_removal::op");
 	w = watcher_new();
 	w->hooks.before = before_stays;
-	w_store(let_go, 0);
+	w_store(may_return, 0);
 	CHECK_OK(dk_hooks_register(t_reg, &w->hooks, &t_why));
 	if (!start(&caller, call_watched, NULL))
 		return;
 	wait_inside(w);
-	both_wait(w, hooks_leave_once);
+	both_wait(w, unregister_hooks);
 	end(&caller);
 	CHECK_INT(dk_hooks_unregister(&w->hooks, &t_why), -ENOENT);
 	watcher_end(w);
 	dk_op_put(op);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
 T_SUITE(listener_removal,
-	T(a_listener_leaves),
-	T(hooks_leave),
-	T(two_take_out_a_listener),
-	T(two_take_out_hooks));
+	T(listener_unregisters_during_events),
+	T(hooks_unregister_during_calls),
+	T(two_threads_unregister_a_listener),
+	T(two_threads_unregister_hooks));

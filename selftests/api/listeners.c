@@ -3,18 +3,18 @@
 #include "full_registry.h"
 
 /* A listener that records its events as "+op", "-op" and "op@key". */
-struct ears {
+struct recorder {
 	struct dk_listener l;
 	char seen[512];
 	unsigned int n;
-	void (*then)(struct ears *self, const struct dk_event *event);
+	void (*on_event)(struct recorder *self, const struct dk_event *event);
 };
 
 static struct dk_provider prov;
 
-static void told(struct dk_listener *l, const struct dk_event *event)
+static void record_event(struct dk_listener *l, const struct dk_event *event)
 {
-	struct ears *e = l->priv;
+	struct recorder *e = l->priv;
 	size_t len = strlen(e->seen);
 	char name[DK_NAME_MAX];
 
@@ -26,29 +26,29 @@ static void told(struct dk_listener *l, const struct dk_event *event)
 	else
 		snprintf(e->seen + len, sizeof(e->seen) - len, "%c%s ",
 			 event->kind == DK_EVENT_DEFINED ? '+' : '-', event->name);
-	if (e->then)
-		e->then(e, event);
+	if (e->on_event)
+		e->on_event(e, event);
 }
 
-static void listen(struct ears *e)
+static void listen(struct recorder *e)
 {
 	memset(e, 0, sizeof(*e));
 	e->l.size = sizeof(e->l);
 	e->l.registry = t_reg;
-	e->l.notify = told;
+	e->l.notify = record_event;
 	e->l.priv = e;
 	CHECK_OK(dk_listener_register(&e->l, &t_why));
 }
 
-static void heard(struct ears *e, const char *text)
+static void check_events(struct recorder *e, const char *text)
 {
 	CHECK_STR(e->seen, text);
 	e->seen[0] = 0;
 }
 
-static struct ears one, two;
+static struct recorder one, two;
 
-static void definitions_and_functions(void)
+static void listener_is_notified_of_definitions_and_functions(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
 	struct dk_impl impls[2] = { t_impl(&a, DK_CPU, 1), t_impl(&b, DK_CUDA, 2) };
@@ -61,25 +61,25 @@ static void definitions_and_functions(void)
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	listen(&one);
 	/* a listener is notified of operators defined before, but not of functions */
-	heard(&one, "+t::a ");
+	check_events(&one, "+t::a ");
 	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
-	heard(&one, "t::a@CPU t::b@CUDA ");
+	check_events(&one, "t::a@CPU t::b@CUDA ");
 	listen(&two);
-	heard(&two, "+t::a ");
-	heard(&one, "");
+	check_events(&two, "+t::a ");
+	check_events(&one, "");
 	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
-	heard(&one, "+t::b ");
-	heard(&two, "+t::b ");
+	check_events(&one, "+t::b ");
+	check_events(&two, "+t::b ");
 	/* a listener is notified of a removed definition, but not of removed functions */
 	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
-	heard(&one, "-t::a ");
+	check_events(&one, "-t::a ");
 	CHECK_OK(dk_listener_unregister(&two.l));
 	CHECK_OK(dk_listener_unregister(&two.l));
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_def(&lib, &c, 0, &h, &t_why));
 	CHECK_OK(dk_handle_release(&lib, &h));
-	heard(&one, "+t::c -t::c ");
+	check_events(&one, "+t::c -t::c ");
 	/* refused changes cause no events */
 	CHECK_INT(dk_op_define(&prov, &b, 0, &t_why), -EEXIST);
 	impls[0].size = 0;
@@ -87,11 +87,11 @@ static void definitions_and_functions(void)
 	impls[1].op = &c;
 	CHECK_INT(dk_library_def_impl(&lib, &c, DK_OP_ATOMIC, &impls[1], &h, &t_why),
 		  -EINVAL);
-	heard(&one, "");
+	check_events(&one, "");
 	/* unregistering a provider removes its definitions */
-	t_leave(&prov);
-	heard(&one, "-t::b ");
-	heard(&two, "-t::a ");
+	t_unregister(&prov);
+	check_events(&one, "-t::b ");
+	check_events(&two, "-t::a ");
 	/* refuses: dk_listener_register EEXIST LISTENING */
 	CHECK_INT(dk_listener_register(&one.l, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_LISTENING);
@@ -110,7 +110,7 @@ static void definitions_and_functions(void)
 static struct dk_op_decl more;
 
 /* Undefines the operator of an event. The other listener receives both events, in order. */
-static void meddle(struct ears *self, const struct dk_event *event)
+static void change_operators(struct recorder *self, const struct dk_event *event)
 {
 	if (event->kind != DK_EVENT_DEFINED || strcmp(event->name, "t::a"))
 		return;
@@ -122,7 +122,7 @@ static void meddle(struct ears *self, const struct dk_event *event)
 	CHECK_STR(self->seen, "+t::a ");
 }
 
-static void from_inside(void)
+static void listener_changes_the_registry(void)
 {
 	struct dk_op_decl a = t_decl("t::a");
 
@@ -132,32 +132,32 @@ static void from_inside(void)
 	listen(&one);
 	listen(&two);
 	/* the first listener makes the changes, and later the second one */
-	one.then = meddle;
+	one.on_event = change_operators;
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
-	heard(&one, "+t::a -t::a +t::more ");
-	heard(&two, "+t::a -t::a +t::more ");
-	one.then = NULL;
-	two.then = meddle;
+	check_events(&one, "+t::a -t::a +t::more ");
+	check_events(&two, "+t::a -t::a +t::more ");
+	one.on_event = NULL;
+	two.on_event = change_operators;
 	CHECK_OK(dk_op_undefine(&prov, "t::more", &t_why));
-	heard(&one, "-t::more ");
+	check_events(&one, "-t::more ");
 	two.seen[0] = 0;
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
-	heard(&one, "+t::a -t::a +t::more ");
-	heard(&two, "+t::a -t::a +t::more ");
+	check_events(&one, "+t::a -t::a +t::more ");
+	check_events(&two, "+t::a -t::a +t::more ");
 	CHECK_OK(dk_listener_unregister(&one.l));
 	CHECK_OK(dk_listener_unregister(&two.l));
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
-static void drop_other(struct ears *self, const struct dk_event *event)
+static void unregister_other(struct recorder *self, const struct dk_event *event)
 {
-	self->then = NULL;
+	self->on_event = NULL;
 	CHECK_OK(dk_listener_unregister(self == &one ? &two.l : &one.l));
 }
 
 /* A listener that is unregistered during the notification of an event receives no more events. */
-static void others_leave(void)
+static void unregistered_listener_gets_no_event(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
 
@@ -166,31 +166,31 @@ static void others_leave(void)
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	listen(&one);
 	listen(&two);
-	one.then = drop_other;
-	two.then = drop_other;
+	one.on_event = unregister_other;
+	two.on_event = unregister_other;
 	one.n = 0;
 	two.n = 0;
 	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
 	CHECK_INT(one.n + two.n, 1);
 	CHECK_OK(dk_listener_unregister(&one.l));
 	CHECK_OK(dk_listener_unregister(&two.l));
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
-static struct ears three;
+static struct recorder three;
 
 /* Registers a listener, unregisters it before its first event, and registers it again. */
-static void listen_twice(struct ears *self, const struct dk_event *event)
+static void listen_twice(struct recorder *self, const struct dk_event *event)
 {
-	self->then = NULL;
+	self->on_event = NULL;
 	listen(&three);
 	CHECK_OK(dk_listener_unregister(&three.l));
 	listen(&three);
 }
 
 /* Events queued for an unregistered listener are not delivered to a new one at its address. */
-static void news_of_one_that_has_left(void)
+static void new_listener_gets_no_old_events(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
 
@@ -198,27 +198,27 @@ static void news_of_one_that_has_left(void)
 	t_join(&prov, "prov");
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	listen(&one);
-	one.then = listen_twice;
+	one.on_event = listen_twice;
 	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
 	CHECK_INT(three.n, 2);
 	CHECK_OK(dk_listener_unregister(&three.l));
 	CHECK_OK(dk_listener_unregister(&one.l));
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
 static int refused;
 
-static void drop_one(struct dk_hooks *h, const struct dk_hook_info *info)
+static void unregister_one(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	/* refuses: dk_listener_unregister EDEADLK ATOMIC */
 	refused = dk_listener_unregister(&one.l);
 }
 
 /* A listener can wait for a read section, so a read section must not wait for a listener. */
-static void from_an_atomic_call(void)
+static void atomic_call_cannot_unregister_a_listener(void)
 {
-	struct dk_hooks hooks = { .size = sizeof(hooks), .before = drop_one };
+	struct dk_hooks hooks = { .size = sizeof(hooks), .before = unregister_one };
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
 	struct dk_impl impl = t_impl(&a, DK_CPU, 1);
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
@@ -238,16 +238,16 @@ static void from_an_atomic_call(void)
 	CHECK_OK(dk_hooks_unregister(&hooks, &t_why));
 	CHECK_INT(refused, -EDEADLK);
 	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
-	heard(&one, "+t::b ");
+	check_events(&one, "+t::b ");
 	CHECK_OK(dk_listener_unregister(&one.l));
 	dk_op_put(op);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
 T_SUITE(listeners,
-	T(definitions_and_functions),
-	T(from_inside),
-	T(others_leave),
-	T(news_of_one_that_has_left),
-	T(from_an_atomic_call));
+	T(listener_is_notified_of_definitions_and_functions),
+	T(listener_changes_the_registry),
+	T(unregistered_listener_gets_no_event),
+	T(new_listener_gets_no_old_events),
+	T(atomic_call_cannot_unregister_a_listener));

@@ -308,8 +308,8 @@ static void autocast(void)
 
 /* ---- calls with a mode key: SEMANTICS 11.3 -------------------------------- */
 
-DK_OP(plain, "local::plain", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(composite, "local::composite", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(plain, "local::plain", (struct dk_obj *x, int *num_served), (x, num_served), (x));
+DK_OP(composite, "local::composite", (struct dk_obj *x, int *num_served), (x, num_served), (x));
 
 static unsigned int seen;
 
@@ -332,16 +332,16 @@ static int generic_mode(struct dk_call *c, void *args)
 	return err;
 }
 
-static int plain_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+static int plain_cpu(struct dk_call *c, struct dk_obj *x, int *num_served)
 {
-	*who += 1;
+	*num_served += 1;
 	return 0;
 }
 
 /* Calls plain with its own local state, and with the test's, in which the mode may be on. */
-static int composite_any(struct dk_call *c, struct dk_obj *x, int *who)
+static int composite_any(struct dk_call *c, struct dk_obj *x, int *num_served)
 {
-	return plain_in(dk_call_local(c), x, who) ?: plain_in(&local, x, who);
+	return plain_in(dk_call_local(c), x, num_served) ?: plain_in(&local, x, num_served);
 }
 
 static void mode_key(void)
@@ -354,7 +354,7 @@ static void mode_key(void)
 	};
 	static struct dk_provider provider = DK_PROVIDER("local");
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0;
+	int num_served = 0;
 
 	seen = 0;
 	CHECK_OK(dk_provider_register(&provider, &t_why));
@@ -363,20 +363,20 @@ static void mode_key(void)
 	CHECK_OK(dk_impls_register(&provider, impls, ARRAY_SIZE(impls), &t_why));
 	CHECK_OK(dk_fallback_register(&provider, &mode, &t_why));
 
-	CHECK_OK(plain_in(&local, &x, &who));
+	CHECK_OK(plain_in(&local, &x, &num_served));
 	CHECK_INT(seen, 0);
 	{
 		DK_LOCAL_INCLUDE(&local, DK_SET(DK_TESTING_ONLY_GENERIC_MODE));
 
-		CHECK_OK(plain_in(&local, &x, &who));
+		CHECK_OK(plain_in(&local, &x, &num_served));
 		CHECK_INT(seen, 1);
-		/* the mode's function serves this call, and the inner call that has the mode */
-		CHECK_OK(composite_in(&local, &x, &who));
+		/* the mode's function serves this call, and the inner call in the mode */
+		CHECK_OK(composite_in(&local, &x, &num_served));
 		CHECK_INT(seen, 3);
 	}
-	CHECK_OK(plain_in(&local, &x, &who));
+	CHECK_OK(plain_in(&local, &x, &num_served));
 	CHECK_INT(seen, 3);
-	CHECK_INT(who, 5);
+	CHECK_INT(num_served, 5);
 	check_default();
 	CHECK_OK(dk_provider_unregister(&provider));
 }

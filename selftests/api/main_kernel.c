@@ -34,7 +34,7 @@ static char *only;
 module_param(only, charp, 0);
 MODULE_PARM_DESC(only, "suites to run, with commas between them");
 module_param_named(most, t_most, uint, 0);
-MODULE_PARM_DESC(most, "of up to so many registrations all orders are tried");
+MODULE_PARM_DESC(most, "largest number of registrations of which all orders are tried");
 
 /* A text in a buffer that grows. */
 struct text {

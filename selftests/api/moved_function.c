@@ -117,25 +117,25 @@ static void end(void)
 	t_close();
 }
 
-static void moves(unsigned int flags, bool has_lower, unsigned int times)
+static void call_while_moved(unsigned int flags, bool has_lower, unsigned int times)
 {
 	begin(flags, has_lower);
 	move_often(times);
 	end();
 }
 
-static void by_tables(void)
+static void tables_find_moved_functions(void)
 {
-	moves(DK_REGISTRY_BUILTINS, false, MOVES / 4);
-	moves(DK_REGISTRY_BUILTINS, true, MOVES / 4);
+	call_while_moved(DK_REGISTRY_BUILTINS, false, MOVES / 4);
+	call_while_moved(DK_REGISTRY_BUILTINS, true, MOVES / 4);
 }
 
-static void by_the_rules(void)
+static void rules_find_moved_functions(void)
 {
-	moves(DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE, false, MOVES);
-	moves(DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE, true, MOVES);
+	call_while_moved(DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE, false, MOVES);
+	call_while_moved(DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE, true, MOVES);
 }
 
 T_SUITE(moved_function,
-	T(by_tables),
-	T(by_the_rules));
+	T(tables_find_moved_functions),
+	T(rules_find_moved_functions));

@@ -10,14 +10,14 @@
 
 #include <pthread.h>
 
-DK_OP(nomem, "nomem_user::op", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(nomem, "nomem_user::op", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 
 static bool slow;	/* the last call took the slow path */
 
-static int nomem_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+static int nomem_cpu(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
 	slow = dk_call_frame(c);
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static void no_default_registry(void)
 	struct dk_op_info info = { .size = sizeof(info) };
 	struct dk_op *op = (void *)&x;
 	unsigned int key, backend;
-	int who;
+	int served_by;
 
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	if (dk_registry_default()) {
@@ -123,7 +123,7 @@ static void no_default_registry(void)
 	/* refuses: dk_backend_join ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_backend_join(&me, "edu", 0, 0, &backend, &t_why), "nomem");
 	/* refuses: dk_call_enter ENOMEM NO_MEMORY */
-	CHECK_INT(nomem(&x, &who), -ENOMEM);
+	CHECK_INT(nomem(&x, &served_by), -ENOMEM);
 	/* refuses: dk_thread_init ENOMEM NO_MEMORY */
 	CHECK_INT(dk_thread_init(), -ENOMEM);
 	CHECK(!dk_op_get(NULL, "nomem_user::op"));
@@ -143,62 +143,62 @@ static void no_default_registry(void)
 
 static struct dk_op *first_op;
 
-static int served(int err, int who)
+static int served(int err, int served_by)
 {
-	CHECK_INT(who, !err);
+	CHECK_INT(served_by, !err);
 	return err;
 }
 
 static int call_by_name(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, err = nomem(&x, &who);
+	int served_by = 0, err = nomem(&x, &served_by);
 
-	return served(err, who);
+	return served(err, served_by);
 }
 
 static int call_by_handle(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, err = nomem_at(first_op, &dk_local_default, &x, &who);
+	int served_by = 0, err = nomem_at(first_op, &dk_local_default, &x, &served_by);
 
-	return served(err, who);
+	return served(err, served_by);
 }
 
 static int call_of_a_key(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, err = nomem_for_key(first_op, &dk_local_default, DK_CPU, &x, &who);
+	int served_by = 0, err = nomem_for_key(first_op, &dk_local_default, DK_CPU, &x, &served_by);
 
-	return served(err, who);
+	return served(err, served_by);
 }
 
 static int call_by_keyset(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, err = nomem_by_keyset(first_op, &dk_local_default, x.ks, &x, &who);
+	int served_by = 0, err = nomem_by_keyset(first_op, &dk_local_default, x.ks, &x, &served_by);
 
-	return served(err, who);
+	return served(err, served_by);
 }
 
 static int call_boxed(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, err;
-	struct nomem_args boxed = { &x, &who };
+	int served_by = 0, err;
+	struct nomem_args boxed = { &x, &served_by };
 
 	err = dk_call_boxed(first_op, &nomem_op, &dk_local_default, &boxed);
-	return served(err, who);
+	return served(err, served_by);
 }
 
 static int call_boxed_of_a_key(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, err;
-	struct nomem_args boxed = { &x, &who };
+	int served_by = 0, err;
+	struct nomem_args boxed = { &x, &served_by };
 
 	err = dk_call_boxed_key(first_op, &nomem_op, &dk_local_default, DK_CPU, &boxed);
-	return served(err, who);
+	return served(err, served_by);
 }
 
 static int (*const firsts[])(void) = {
@@ -229,7 +229,7 @@ static void *begin_with(void *data)
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	if (!CHECK_INT((*first)(), -ENOMEM) || !CHECK(dk_test_fail_alloc(0)) ||
 	    !CHECK_INT(dk_test_allocs(), before) || !CHECK_OK((*first)()))
-		t_note("what a thread does first, number %d", (int)(first - firsts));
+		t_note("first action of a thread, number %d", (int)(first - firsts));
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	for (i = 0; i < ARRAY_SIZE(firsts); i++)
 		CHECK_OK(firsts[i]());
@@ -338,18 +338,18 @@ static unsigned int backend;
  * there is no memory for a wait with a deadline, increments *@late and waits without one. Returns
  * the number of allocations that failed.
  */
-static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned int *late)
+static unsigned int unregister_guest(struct dk_op *op, unsigned int nth, unsigned int *late)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int failed;
-	int who = 0, err;
+	int served_by = 0, err;
 
 	t_join(&guest, "guest");
 	CHECK_OK(dk_impls_register(&guest, nomem_impls, 1, &t_why));
 	dk_test_fail_alloc(nth);
 	r_poison();
 	err = dk_provider_unregister_timeout(&guest, 60000, &t_why);
-	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOSYS);
+	CHECK_INT(nomem_at(op, &dk_local_default, &x, &served_by), -ENOSYS);
 	if (err) {
 		/* refuses: dk_provider_unregister_timeout ETIMEDOUT NO_DEADLINE */
 		CHECK_INT(err, -ETIMEDOUT);
@@ -365,7 +365,7 @@ static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned in
 }
 
 /* A provider's functions are removed without memory. Only a wait with a deadline needs memory. */
-static void no_memory_for_a_deadline(void)
+static void wait_with_a_deadline_needs_memory(void)
 {
 	unsigned int n, late = 0;
 	struct dk_op *op;
@@ -375,18 +375,18 @@ static void no_memory_for_a_deadline(void)
 	t_join(&host, "host");
 	CHECK_OK(dk_op_define(&host, &nomem_op, 0, &t_why));
 	op = dk_op_get(t_reg, "nomem_user::op");
-	CHECK(guest_leaves(op, DK_TEST_EVERY, &late));
+	CHECK(unregister_guest(op, DK_TEST_EVERY, &late));
 	CHECK_INT(late, 1);
 	/* the next change builds the table whose allocation failed */
-	guest_leaves(op, 0, &late);
+	unregister_guest(op, 0, &late);
 	before = dk_test_allocs();
-	for (n = 1; guest_leaves(op, n, &late); n++) {
-		guest_leaves(op, 0, &late);
+	for (n = 1; unregister_guest(op, n, &late); n++) {
+		unregister_guest(op, 0, &late);
 		CHECK_INT(dk_test_allocs(), before);
 	}
 	CHECK(late > 1 && late <= n);
 	dk_op_put(op);
-	t_leave(&host);
+	t_unregister(&host);
 	t_close();
 }
 
@@ -404,7 +404,7 @@ static int release_name(void)
 }
 
 /* If a name is released, its backend comes online; otherwise the name stays. */
-static void no_memory_for_a_name(void)
+static void name_is_released_without_memory(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(nomem, DK_PRIVATEUSE1, nomem_cpu)
@@ -417,10 +417,10 @@ static void no_memory_for_a_name(void)
 	CHECK_OK(dk_op_define(&host, &nomem_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&host, impls, 1, &t_why));
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
-	t_leave(&guest);
+	t_unregister(&guest);
 	/* refuses: dk_backend_release ENOMEM NO_MEMORY */
 	CHECK(r_each_fails(release_name, no_memory, "edu"));
-	t_leave(&host);
+	t_unregister(&host);
 	t_close();
 }
 
@@ -434,7 +434,7 @@ static struct dk_op *op;
  * A delayed reader has an old table, but finds functions that were registered later: one that may
  * sleep, or one of another type.
  */
-static void rules_and_an_old_table(void)
+static void atomic_call_uses_an_old_table(void)
 {
 	const struct dkc_table *old = dkc_table_resolve(DK_OP_ATOMIC);
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
@@ -462,23 +462,23 @@ static void rules_and_an_old_table(void)
 	req.decl = &decl;
 	CHECK_OK(dkc_find(op, dkc_table_resolve(0), &req));
 	dk_op_put(op);
-	t_leave(&base);
+	t_unregister(&base);
 	t_close();
 }
 
 /* A caller has found the operator. Then definitions of its name with another type fail. */
-static void no_new_operator_of_a_name(void)
+static void bound_name_keeps_its_operator(void)
 {
 	struct dk_op_decl other = nomem_op;
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
-	int who = 0, i;
+	int served_by = 0, i;
 
 	other.sig = "(int other)";
 	other.op = NULL;
 	CHECK_OK(dk_provider_register(&me, &t_why));
 	CHECK_OK(dk_op_define(&me, &nomem_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, nomem_impls, 1, &t_why));
-	CHECK_OK(nomem(&x, &who));
+	CHECK_OK(nomem(&x, &served_by));
 	CHECK_OK(dk_provider_unregister(&me));
 	CHECK_OK(dk_provider_register(&me, &t_why));
 	/* more attempts than the table of names has slots */
@@ -486,10 +486,10 @@ static void no_new_operator_of_a_name(void)
 		dk_test_fail_alloc(DK_TEST_EVERY);
 		CHECK_INT(dk_op_define(&me, &other, 0, &t_why), -ENOMEM);
 		dk_test_fail_alloc(0);
-		CHECK_INT(nomem(&x, &who), -ENOENT);
+		CHECK_INT(nomem(&x, &served_by), -ENOENT);
 	}
 	CHECK_OK(dk_op_define(&me, &other, 0, &t_why));
-	CHECK_INT(nomem(&x, &who), -EPROTOTYPE);
+	CHECK_INT(nomem(&x, &served_by), -EPROTOTYPE);
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
@@ -518,7 +518,7 @@ static int make_decl(void)
 	return err;
 }
 
-static void schema(void)
+static void schema_parsing_without_memory(void)
 {
 	/* refuses: dk_schema_parse ENOMEM NO_MEMORY */
 	CHECK(r_each_fails(parse_schema, no_memory, ""));
@@ -533,8 +533,8 @@ T_SUITE(nomem_user,
 	T(first_call_of_a_thread),
 	T(thread_without_counters),
 	T(thread_that_needs_no_counters),
-	T(no_memory_for_a_deadline),
-	T(no_memory_for_a_name),
-	T(rules_and_an_old_table),
-	T(no_new_operator_of_a_name),
-	T(schema));
+	T(wait_with_a_deadline_needs_memory),
+	T(name_is_released_without_memory),
+	T(atomic_call_uses_an_old_table),
+	T(bound_name_keeps_its_operator),
+	T(schema_parsing_without_memory));

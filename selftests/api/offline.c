@@ -54,50 +54,50 @@ static struct dk_obj on(u32 device, bool above)
 	return x;
 }
 
-static int goes(struct dk_obj x)
+static int call_with(struct dk_obj x)
 {
 	return t_call(op, &x, NULL);
 }
 
-static void nobody_of_it_serves(unsigned int flags)
+static void offline_then_online(unsigned int flags)
 {
 	setup(flags, true);
-	CHECK_INT(goes(on(0, false)), 1);
-	CHECK_INT(goes(on(0, true)), 2);
-	CHECK_INT(goes(on(card, false)), 3);
+	CHECK_INT(call_with(on(0, false)), 1);
+	CHECK_INT(call_with(on(0, true)), 2);
+	CHECK_INT(call_with(on(card, false)), 3);
 	switch_to(0);
-	CHECK_INT(goes(on(0, false)), 0);
-	CHECK_INT(goes(on(0, true)), 0);
-	CHECK_INT(goes(on(card, false)), 0);
+	CHECK_INT(call_with(on(0, false)), 0);
+	CHECK_INT(call_with(on(0, true)), 0);
+	CHECK_INT(call_with(on(card, false)), 0);
 	CHECK_INT(t_call(op, &(struct dk_obj){ .ks = dk_obj_on(DK_BACKEND_CPU, 0).ks },
 			 NULL), 0);
 	switch_to(0);
 	switch_to(1);
-	CHECK_INT(goes(on(0, false)), 1);
-	CHECK_INT(goes(on(0, true)), 2);
-	CHECK_INT(goes(on(card, false)), 3);
+	CHECK_INT(call_with(on(0, false)), 1);
+	CHECK_INT(call_with(on(0, true)), 2);
+	CHECK_INT(call_with(on(card, false)), 3);
 	switch_to(1);
 	t_close();
 }
 
-static void as_if_absent(void)
+static void offline_functions_do_not_serve(void)
 {
-	nobody_of_it_serves(0);
+	offline_then_online(0);
 }
 
-static void as_if_absent_by_the_rules(void)
+static void offline_functions_do_not_serve_by_the_rules(void)
 {
-	nobody_of_it_serves(DK_REGISTRY_FORCE_RESOLVE);
+	offline_then_online(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-static void last_server_is_told(void)
+static void unserved_operator_is_reported(void)
 {
 	setup(0, false);
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
 	CHECK_STR(t_why.name, "offline::op at edu");
-	CHECK_INT(goes(on(0, false)), -ENOSYS);
-	CHECK_INT(goes(on(card, false)), -ENODEV);
+	CHECK_INT(call_with(on(0, false)), -ENOSYS);
+	CHECK_INT(call_with(on(card, false)), -ENODEV);
 	/* a repeated request names the operator again */
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
@@ -114,14 +114,14 @@ static void last_server_is_told(void)
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
 }
 
-static void last_server_with_another_is_not(void)
+static void served_operator_is_not_reported(void)
 {
 	setup(0, true);
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
 }
 
-static void what_comes_meanwhile_waits(void)
+static void functions_registered_while_offline_do_not_serve(void)
 {
 	u32 second;
 
@@ -130,28 +130,28 @@ static void what_comes_meanwhile_waits(void)
 	CHECK_OK(dk_impls_register(&one, &tables[4], 1, &t_why));
 	CHECK_OK(dk_device_register(&one, backend, "second", NULL, &tables[3], 1, &second,
 				    &t_why));
-	CHECK_INT(goes(on(0, false)), 0);
-	CHECK_INT(goes(on(second, false)), 0);
+	CHECK_INT(call_with(on(0, false)), 0);
+	CHECK_INT(call_with(on(second, false)), 0);
 	switch_to(1);
-	CHECK_INT(goes(on(0, false)), 4);
-	CHECK_INT(goes(on(second, false)), 3);
+	CHECK_INT(call_with(on(0, false)), 4);
+	CHECK_INT(call_with(on(second, false)), 3);
 }
 
-static void devices_keep_their_own_state(void)
+static void devices_keep_their_state(void)
 {
 	setup(0, true);
 	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
 	switch_to(0);
 	switch_to(1);
-	CHECK_INT(goes(on(card, false)), 1);
+	CHECK_INT(call_with(on(card, false)), 1);
 	switch_to(0);
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
-	CHECK_INT(goes(on(card, false)), 0);
+	CHECK_INT(call_with(on(card, false)), 0);
 	switch_to(1);
-	CHECK_INT(goes(on(card, false)), 3);
+	CHECK_INT(call_with(on(card, false)), 3);
 }
 
-static void fallbacks_go_too(void)
+static void offline_fallbacks_do_not_serve(void)
 {
 	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1), second = fallback;
 
@@ -169,7 +169,7 @@ static void fallbacks_go_too(void)
 }
 
 /* A fallback can be the last function that serves an operator. */
-static void last_fallback_is_told(void)
+static void operator_without_its_fallback_is_reported(void)
 {
 	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
 
@@ -183,29 +183,29 @@ static void last_fallback_is_told(void)
 	CHECK_STR(t_why.name, "offline::op at edu");
 }
 
-static void leaving_while_offline(void)
+static void provider_unregisters_while_offline(void)
 {
 	setup(0, true);
 	switch_to(0);
 	CHECK_OK(dk_device_unregister(&two, card, &t_why));
-	t_leave(&two);
+	t_unregister(&two);
 	switch_to(1);
-	CHECK_INT(goes(on(0, false)), 1);
-	CHECK_INT(goes(on(card, false)), 1);
+	CHECK_INT(call_with(on(0, false)), 1);
+	CHECK_INT(call_with(on(card, false)), 1);
 	t_join(&two, "two");
 }
 
-static void the_name_given_back_is_online(void)
+static void released_name_comes_online(void)
 {
 	setup(0, true);
 	CHECK_OK(dk_impls_register(&two, &tables[4], 1, &t_why));
 	switch_to(0);
-	t_leave(&one);
+	t_unregister(&one);
 	CHECK_OK(dk_device_unregister(&two, card, &t_why));
-	CHECK_INT(goes(on(0, false)), 0);
+	CHECK_INT(call_with(on(0, false)), 0);
 	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
 	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
-	CHECK_INT(goes(on(0, false)), 4);
+	CHECK_INT(call_with(on(0, false)), 4);
 	t_join(&one, "one");
 }
 
@@ -282,7 +282,7 @@ static bool switch_off_and_on(struct caller *c, u32 device)
  * A device is offline before the first of many tables changes. So a call that no longer finds the
  * device's function fails with -ENODEV, and not with -ENOSYS.
  */
-static void offline_before_tables_change(void)
+static void device_is_offline_before_tables_change(void)
 {
 	struct dk_impl *impls = t_alloc(MANY * sizeof(*impls));
 	struct dk_op_decl *decls = t_alloc(MANY * sizeof(*decls));
@@ -316,7 +316,7 @@ static void offline_before_tables_change(void)
 }
 
 /* An explanation reports that the functions that would serve are offline. */
-static void explained(void)
+static void explanation_lists_offline_functions(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };
 	struct dk_step step = { .size = sizeof(step) };
@@ -344,25 +344,25 @@ static void no_table_for_an_offline_device(void)
 	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
 	without = dk_test_allocs();
 	CHECK(without < with);
-	CHECK_INT(goes(on(card, false)), 1);
+	CHECK_INT(call_with(on(card, false)), 1);
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
 	CHECK_INT(dk_test_allocs(), with);
-	CHECK_INT(goes(on(card, false)), 3);
+	CHECK_INT(call_with(on(card, false)), 3);
 }
 
 T_SUITE(offline,
-	T(as_if_absent),
-	T(as_if_absent_by_the_rules),
-	T(last_server_is_told),
-	T(last_server_with_another_is_not),
-	T(what_comes_meanwhile_waits),
-	T(devices_keep_their_own_state),
+	T(offline_functions_do_not_serve),
+	T(offline_functions_do_not_serve_by_the_rules),
+	T(unserved_operator_is_reported),
+	T(served_operator_is_not_reported),
+	T(functions_registered_while_offline_do_not_serve),
+	T(devices_keep_their_state),
 	T(no_table_for_an_offline_device),
-	T(fallbacks_go_too),
-	T(last_fallback_is_told),
-	T(leaving_while_offline),
-	T(the_name_given_back_is_online),
+	T(offline_fallbacks_do_not_serve),
+	T(operator_without_its_fallback_is_reported),
+	T(provider_unregisters_while_offline),
+	T(released_name_comes_online),
 	T(no_such_backend),
 	T(no_such_device),
-	T(offline_before_tables_change),
-	T(explained));
+	T(device_is_offline_before_tables_change),
+	T(explanation_lists_offline_functions));

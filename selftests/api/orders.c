@@ -63,7 +63,7 @@ void o_open(void)
 	o_decl = t_decl("dispatch::op");
 	o_inferred = NULL;
 	pool_at = 0;
-	/* o_put_in() gets the operator, which exists even without a definition */
+	/* o_register() gets the operator, which exists even without a definition */
 	o_op = NULL;
 	memset(was_seen, 0, sizeof(was_seen));
 }
@@ -74,7 +74,7 @@ static u8 number_of(const char *label)
 	       label[1] == 'a' ? FALLTHROUGH : label[1] - '0';
 }
 
-static void look(struct state *s)
+static void read_state(struct state *s)
 {
 	const struct dk_layout *l = dk_registry_layout(t_reg);
 	struct dk_impl_info info = { .size = sizeof(info) };
@@ -96,7 +96,7 @@ static void look(struct state *s)
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 }
 
-bool o_put_in(const struct step *s, unsigned int i)
+bool o_register(const struct step *s, unsigned int i)
 {
 	if (s->defines && !CHECK_OK(dk_op_define(&o_provider, &o_decl, 0, &t_why)))
 		return false;
@@ -112,7 +112,7 @@ bool o_put_in(const struct step *s, unsigned int i)
 	return CHECK(o_op);
 }
 
-bool o_take_out(const struct step *s, unsigned int i)
+bool o_remove(const struct step *s, unsigned int i)
 {
 	return (!s->has_function ||
 		CHECK_OK(dk_impls_withdraw(&o_provider, impl_of[i], &t_why))) &&
@@ -126,11 +126,11 @@ static bool as_before(unsigned int set)
 	static struct state now;
 
 	if (!was_seen[set]) {
-		look(&seen[set]);
+		read_state(&seen[set]);
 		was_seen[set] = true;
 		return true;
 	}
-	look(&now);
+	read_state(&now);
 	return CHECK(!memcmp(&now, &seen[set], sizeof(now)));
 }
 
@@ -143,12 +143,12 @@ static bool one_order(const struct step *steps, unsigned int n, unsigned int com
 	t_permute(come, n, order);
 	for (i = 0; ok && i < n; i++) {
 		set |= 1U << order[i];
-		ok = o_put_in(&steps[order[i]], order[i]) && as_before(set);
+		ok = o_register(&steps[order[i]], order[i]) && as_before(set);
 	}
 	t_permute(go, n, order);
 	for (i = 0; ok && i < n; i++) {
 		set &= ~(1U << order[i]);
-		ok = o_take_out(&steps[order[i]], order[i]) && as_before(set);
+		ok = o_remove(&steps[order[i]], order[i]) && as_before(set);
 	}
 	if (pool_at >= ARRAY_SIZE(pool) - MOST) {
 		CHECK_OK(dk_provider_drain(&o_provider));
@@ -171,13 +171,13 @@ static void check_wants(const struct want *want, unsigned int n)
 			t_note("key %u", want[i].key);
 }
 
-void o_all_there(const struct step *steps, unsigned int n, const struct want *want,
-		 unsigned int num_want)
+void o_register_all(const struct step *steps, unsigned int n, const struct want *want,
+		    unsigned int num_want)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		o_put_in(&steps[i], i);
+		o_register(&steps[i], i);
 	check_wants(want, num_want);
 }
 
@@ -198,9 +198,9 @@ void o_commute(const struct step *steps, unsigned int n, const struct want *want
 			if (!one_order(steps, n, come,
 				       few == all ? k : (come + k * (all / 2 - 1)) % all))
 				return;
-	o_all_there(steps, n, want, num_want);
+	o_register_all(steps, n, want, num_want);
 	for (i = 0; i < n; i++)
-		o_take_out(&steps[i], i);
+		o_remove(&steps[i], i);
 }
 
 void o_check_listed(const u16 *keys, unsigned int n)
@@ -239,13 +239,13 @@ static struct state before;
 
 void o_note_state(void)
 {
-	look(&before);
+	read_state(&before);
 }
 
 void o_check_unchanged(void)
 {
 	static struct state after;
 
-	look(&after);
+	read_state(&after);
 	CHECK(!memcmp(&before, &after, sizeof(before)));
 }

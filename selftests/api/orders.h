@@ -36,7 +36,7 @@ struct want {
 	unsigned int rule;
 };
 
-#define NOBODY		"missing", DK_PROV_MISSING
+#define UNSERVED		"missing", DK_PROV_MISSING
 #define FALLBACK	"fallthrough", DK_PROV_FALLBACK
 #define AMBIGUOUS	"ambiguous", DK_PROV_AMBIGUOUS
 #define KERNEL(n)	"f" #n, DK_PROV_KERNEL
@@ -48,7 +48,7 @@ struct want {
 extern struct dk_provider o_provider, o_other;
 extern struct dk_op_decl o_decl;
 extern const char *o_inferred;	/* schema of each function, or NULL */
-extern struct dk_op *o_op;	/* set by the first o_put_in() */
+extern struct dk_op *o_op;	/* set by the first o_register() */
 
 void o_open(void);
 /* Like o_open(), but the definition and the functions have schemas. */
@@ -57,19 +57,19 @@ void o_open_with_schema(void);
 #define SCHEMA		"dispatch::op(Tensor x, Tensor y) -> int"
 #define INFERRED	"(Tensor _0, Tensor _1) -> int _0"
 
-/* o_put_in() makes registration number @i, and o_take_out() removes it. */
-bool o_put_in(const struct step *s, unsigned int i);
-bool o_take_out(const struct step *s, unsigned int i);
+/* o_register() makes registration number @i, and o_remove() removes it. */
+bool o_register(const struct step *s, unsigned int i);
+bool o_remove(const struct step *s, unsigned int i);
 
 /* Makes all registrations in their order, checks what serves, and removes nothing. */
-void o_all_there(const struct step *steps, unsigned int n, const struct want *want,
-		 unsigned int num_want);
+void o_register_all(const struct step *steps, unsigned int n, const struct want *want,
+		    unsigned int num_want);
 /* Makes and removes the registrations in many orders. At the end nothing is registered. */
 void o_commute(const struct step *steps, unsigned int n, const struct want *want,
 	       unsigned int num_want);
 
 #define COMMUTE(S, W)	o_commute(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
-#define ALL_THERE(S, W)	o_all_there(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
+#define REGISTER_ALL(S, W)	o_register_all(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
 
 /* Checks that the functions are at these keys, in this order, and that all are active. */
 void o_check_listed(const u16 *keys, unsigned int n);

@@ -24,12 +24,12 @@ static void setup(unsigned int flags)
 }
 
 /* 1: the fallthrough mask is that of the backend of the set merged with the local state. */
-static void mask_behind_local_state(void)
+static void mask_uses_the_merged_keyset(void)
 {
 	static struct dk_impl impls[4];
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_AUTOGRAD_CPU) | DK_KEY_BITS(DK_CPU));
 	struct dk_local local;
-	int who = -1;
+	int served_by = -1;
 
 	setup(0);
 	impls[0] = t_impl(&decl, DK_CPU, 0);
@@ -41,21 +41,21 @@ static void mask_behind_local_state(void)
 	/* the local state includes CUDA, so the fallthrough of CUDA applies */
 	dk_local_set(&local, DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)),
 		     DK_KEYSET(0));
-	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &served_by));
+	CHECK_INT(served_by, 1);
 	/* excluding a backend bit does not remove the backend, so the mask is the same */
 	dk_local_set(&local, DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)),
 		     DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)));
-	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &served_by));
+	CHECK_INT(served_by, 1);
 	/* now the object's own backend has the fallthrough */
 	CHECK_OK(dk_impls_unregister(&a, impls, &t_why));
 	impls[2] = t_fallthrough(&decl, DK_AUTOGRAD_CPU);
 	impls[3] = t_impl(&decl, DK_AUTOGRAD_CUDA, 3);
 	CHECK_OK(dk_impls_register(&a, impls, 4, &t_why));
 	CHECK_INT(t_call(op, &cpu, NULL), 0);
-	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
-	CHECK_INT(who, 3);
+	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &served_by));
+	CHECK_INT(served_by, 3);
 }
 
 static int again_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
@@ -115,7 +115,7 @@ static void no_endless_redispatch(void)
 }
 
 /* 3: a call by the handle of an undefined operator fails, and succeeds after a new definition. */
-static void handle_of_a_gone_operator(void)
+static void handle_of_an_undefined_operator(void)
 {
 	static struct dk_impl impls[1];
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
@@ -138,12 +138,12 @@ static void handle_of_a_gone_operator(void)
 	dk_op_put(second);
 	CHECK_OK(dk_impls_register(&b, impls, 1, &t_why));
 	CHECK_INT(t_call(op, &cpu, NULL), 1);
-	t_leave(&b);
+	t_unregister(&b);
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
 }
 
 /* 4: keys of another layout or ABI are refused. */
-static void layouts_do_not_meet(void)
+static void other_layouts_are_refused(void)
 {
 	struct dk_provider other = DK_PROVIDER("other");
 
@@ -167,7 +167,7 @@ static void layouts_do_not_meet(void)
 }
 
 /* 5: a driver that fails to load after some of its registrations. */
-static void left_half_registered(void)
+static void half_registered_driver_unregisters(void)
 {
 	static struct dk_op_decl mine;
 	static struct dk_impl good[2], bad[3], card[1];
@@ -198,7 +198,7 @@ static void left_half_registered(void)
 				     &t_why), -EINVAL);
 	CHECK_INT(dk_device_find(t_reg, "half", &none, &t_why), -ENODEV);
 	/* one call removes all registrations of the driver */
-	t_leave(&b);
+	t_unregister(&b);
 	CHECK_INT(t_call(op, &cpu, NULL), 1);
 	CHECK_INT(t_call(handle, &cpu, NULL), -ENOENT);
 	CHECK_OK(dk_backend_release(t_reg, "half", &t_why));
@@ -211,7 +211,7 @@ static void left_half_registered(void)
 }
 
 /* 5: two copies of one driver have the same names, and each has its own functions. */
-static void the_same_driver_twice(void)
+static void same_driver_registers_twice(void)
 {
 	static struct dk_provider copy[2];
 	static struct dk_impl impls[2];
@@ -247,7 +247,7 @@ static void no_argument_with_a_keyset(void)
 	static struct dk_impl impls[2];
 	const struct dk_obj *none = NULL;
 	struct dk_obj empty = t_obj(0);
-	int who = -1;
+	int served_by = -1;
 
 	setup(DK_REGISTRY_BUILTINS);
 	CHECK_INT(t_call(op, NULL, NULL), -ENOSYS);
@@ -265,17 +265,17 @@ static void no_argument_with_a_keyset(void)
 	CHECK_OK(dk_impls_register(&a, impls + 1, 1, &t_why));
 	CHECK_INT(t_call(op, NULL, NULL), 2);
 	/* the default local state includes two keys, which fall through */
-	CHECK_OK(t_op_at(op, &dk_local_default, NULL, NULL, &who));
-	CHECK_INT(who, 2);
+	CHECK_OK(t_op_at(op, &dk_local_default, NULL, NULL, &served_by));
+	CHECK_INT(served_by, 2);
 }
 
 /* ---- 11: keys above 255 ---------------------------------------------------- */
 
-static unsigned int heard_key, hooked_key;
+static unsigned int event_key, hooked_key;
 
-static void hear_key(struct dk_listener *self, const struct dk_event *event)
+static void on_event_key(struct dk_listener *self, const struct dk_event *event)
 {
-	heard_key = event->key;
+	event_key = event->key;
 }
 
 static void hook_key(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -318,7 +318,7 @@ static void key_above_255(const struct dk_layout *l, unsigned int key)
 	CHECK_OK(dk_key_parse(l, dk_key_name(l, key, name), 0, &parsed, &t_why));
 	CHECK_INT(parsed, key);
 	CHECK_OK(dk_impls_register(&a, &above, 1, &t_why));
-	CHECK_INT(heard_key, key);
+	CHECK_INT(event_key, key);
 	CHECK_INT(dk_op_has_impl(op, key, &t_why), 1);
 	CHECK_INT(dk_op_has_impl(op, key & 0xff, &t_why), 0);
 	if (!alias) {
@@ -338,7 +338,7 @@ static void key_above_255(const struct dk_layout *l, unsigned int key)
 
 static void keys_above_255(void)
 {
-	struct dk_listener l = { .size = sizeof(l), .notify = hear_key };
+	struct dk_listener l = { .size = sizeof(l), .notify = on_event_key };
 	struct dk_hooks h = { .size = sizeof(h), .before = hook_key };
 	struct dk_layout *many = many_keys();
 	unsigned int key, seen = 0;
@@ -420,7 +420,7 @@ static void bits_and_numbers_out_of_bounds(void)
 			CHECK(dk_key_name(l, i, name));
 		}
 		t_put(op);
-		t_leave(&a);
+		t_unregister(&a);
 		t_close();
 	}
 }
@@ -429,7 +429,7 @@ static void bits_and_numbers_out_of_bounds(void)
  * 13: without tables, calls are routed by the rules. unregister_nomem.c tests that unregistering
  * without memory leads to this state.
  */
-static void leaving_where_the_rules_are_asked(void)
+static void unregister_without_tables(void)
 {
 	static struct dk_impl base[2], over[2];
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
@@ -480,7 +480,7 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(dk_device_set_online(t_reg, before.device, 1, &t_why),
 			  -ENODEV);
 		CHECK_INT(dk_device_unregister(&b, before.device, &t_why), -ENODEV);
-		t_leave(&b);
+		t_unregister(&b);
 		CHECK_INT(t_call(handle, &before, NULL), -ENOENT);
 		/* the handle is valid for the new driver, but the old object is not */
 		t_join(&b, "b");
@@ -492,7 +492,7 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(t_call(handle, &after, NULL), 1);
 		CHECK_INT(t_call(handle, &before, NULL), -ENODEV);
 	}
-	t_leave(&b);
+	t_unregister(&b);
 	/* only the handle still refers to the operator */
 	CHECK_STR(dk_op_name(handle), "peers::card");
 	CHECK_INT(t_call(handle, &after, NULL), -ENOENT);
@@ -578,7 +578,7 @@ static int inside_tracer(struct dk_call *c, struct dk_obj *x, int (*what)(void))
 	return inside_below(c, x, what);
 }
 
-static void from_inside(void)
+static void functions_change_the_registry_from_inside(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(inside, DK_CPU, inside_cpu),
@@ -610,15 +610,15 @@ static void from_inside(void)
 }
 
 T_SUITE(peers,
-	T_PEER(1, mask_behind_local_state),
+	T_PEER(1, mask_uses_the_merged_keyset),
 	T_PEER(2, no_endless_redispatch),
-	T_PEER(3, handle_of_a_gone_operator),
-	T_PEER(4, layouts_do_not_meet),
-	T_PEER(5, left_half_registered),
-	T_PEER(5, the_same_driver_twice),
+	T_PEER(3, handle_of_an_undefined_operator),
+	T_PEER(4, other_layouts_are_refused),
+	T_PEER(5, half_registered_driver_unregisters),
+	T_PEER(5, same_driver_registers_twice),
 	T_PEER(9, no_argument_with_a_keyset),
 	T_PEER(11, keys_above_255),
 	T_PEER(12, bits_and_numbers_out_of_bounds),
-	T_PEER(13, leaving_where_the_rules_are_asked),
+	T_PEER(13, unregister_without_tables),
 	T_PEER(14, handles_outlive_driver_and_device),
-	T_PEER(17, from_inside));
+	T_PEER(17, functions_change_the_registry_from_inside));

@@ -11,21 +11,22 @@
 
 #include "test.h"
 
-DK_OP(parked, "peers_kernel::parked", (struct dk_obj *x, struct completion *go), (x, go), (x));
+DK_OP(parked, "peers_kernel::parked", (struct dk_obj *x, struct completion *resume),
+	(x, resume), (x));
 
 static struct dk_provider keeper, prov;
 static struct dk_op *op;
 static struct completion inside;
-static bool left;
+static bool returned;
 
 /* The call continues on another CPU if its own has gone offline. */
-static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *go)
+static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *resume)
 {
 	complete(&inside);
-	wait_for_completion(go);
+	wait_for_completion(resume);
 	/* time in which an unregistering that does not wait would return */
 	msleep(50);
-	WRITE_ONCE(left, true);
+	WRITE_ONCE(returned, true);
 	return 0;
 }
 
@@ -34,7 +35,7 @@ static const struct dk_impl impls[] = { DK_IMPL(parked, DK_CPU, parked_here) };
 /* A thread that makes one call. */
 struct caller {
 	struct task_struct *task;
-	struct completion go, done;
+	struct completion resume, done;
 	int result;
 };
 
@@ -43,7 +44,7 @@ static int call_once(void *data)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct caller *me = data;
 
-	me->result = parked_at(op, &dk_local_default, &x, &me->go);
+	me->result = parked_at(op, &dk_local_default, &x, &me->resume);
 	complete(&me->done);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -53,10 +54,10 @@ static int call_once(void *data)
 static bool start(struct caller *me, int cpu)
 {
 	init_completion(&inside);
-	init_completion(&me->go);
+	init_completion(&me->resume);
 	init_completion(&me->done);
 	me->result = 1;
-	left = false;
+	returned = false;
 	me->task = kthread_create(call_once, me, "dk_api_test");
 	if (!CHECK(!IS_ERR(me->task)))
 		return false;
@@ -91,13 +92,13 @@ static int other_cpu(void)
 }
 
 /* Unregistering finds the call in the list of the CPU that is offline. */
-static void processor_goes_with_a_call(void)
+static void cpu_goes_offline_during_a_call(void)
 {
 	static struct caller caller;
 	int cpu = other_cpu(), err;
 
 	if (cpu < 0 || num_online_cpus() < 2) {
-		t_skip("no processor here that can go offline");
+		t_skip("no CPU that can go offline");
 		return;
 	}
 	setup();
@@ -105,14 +106,14 @@ static void processor_goes_with_a_call(void)
 		return;
 	err = remove_cpu(cpu);
 	if (err) {
-		t_note("processor %d does not go offline: %d", cpu, err);
-		t_skip("the processor does not go offline");
+		t_note("CPU %d does not go offline: %d", cpu, err);
+		t_skip("the CPU does not go offline");
 	}
 	/* the call does not delay another provider */
 	CHECK_OK(dk_provider_drain(&keeper));
-	complete(&caller.go);
+	complete(&caller.resume);
 	CHECK_OK(dk_provider_unregister(&prov));
-	CHECK(left);
+	CHECK(returned);
 	wait_for_completion(&caller.done);
 	CHECK_INT(caller.result, 0);
 	kthread_stop(caller.task);
@@ -122,18 +123,18 @@ static void processor_goes_with_a_call(void)
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 	/* the CPU is online again, and its list of calls is used as before */
 	if (start(&caller, cpu)) {
-		complete(&caller.go);
+		complete(&caller.resume);
 		CHECK_OK(dk_provider_unregister(&prov));
-		CHECK(left);
+		CHECK(returned);
 		wait_for_completion(&caller.done);
 		kthread_stop(caller.task);
 		t_join(&prov, "prov");
 	}
 }
 #else
-static void processor_goes_with_a_call(void)
+static void cpu_goes_offline_during_a_call(void)
 {
-	t_skip("this kernel takes no processor offline");
+	t_skip("this kernel has no CPU hotplug");
 }
 #endif
 
@@ -156,7 +157,7 @@ static const struct dk_impl own_impls[] = { DK_IMPL(own, DK_CPU, own_here) };
 
 struct worker {
 	struct dk_op *op;
-	int refused, served, gone, other;
+	int refused, served, undefined, other;
 };
 
 static int work(void *data)
@@ -170,7 +171,7 @@ static int work(void *data)
 		answer = own_at(me->op, &dk_local_default, &x, &err);
 		me->served += !answer;
 		me->refused += err == -EDEADLK;
-		me->gone += answer == -ENOENT;
+		me->undefined += answer == -ENOENT;
 		me->other += answer && answer != -ENOENT;
 		cond_resched();
 	}
@@ -178,7 +179,7 @@ static int work(void *data)
 }
 
 /* What the exit function of a driver must do, in the order in which it must do it. */
-static void leaves_beside_its_own_thread(void)
+static void driver_unregisters_while_its_thread_calls(void)
 {
 	static struct worker worker;
 	struct task_struct *task;
@@ -203,7 +204,7 @@ static void leaves_beside_its_own_thread(void)
 	kthread_stop(task);
 	CHECK_INT(worker.served, rounds);
 	CHECK_INT(worker.refused, rounds);
-	CHECK(worker.gone);
+	CHECK(worker.undefined);
 	CHECK_INT(worker.other, 0);
 	t_join(&prov, "prov");
 out:
@@ -211,5 +212,5 @@ out:
 }
 
 T_SUITE(peers_kernel,
-	T_PEER(16, processor_goes_with_a_call),
-	T_PEER(18, leaves_beside_its_own_thread));
+	T_PEER(16, cpu_goes_offline_during_a_call),
+	T_PEER(18, driver_unregisters_while_its_thread_calls));

@@ -31,9 +31,9 @@ static struct line *lines;
 static struct dk_impl *impls;
 static unsigned int num_lines, num_impls;
 
-static int anything(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who)
+static int anything(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *served_by)
 {
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
@@ -194,7 +194,7 @@ static void all_operators(void)
 			t_pause();
 		}
 	}
-	t_leave(&prov);
+	t_unregister(&prov);
 	for (i = 0; i < num_lines; i++)
 		if (!CHECK(!dk_op_get(t_reg, lines[i].decl.name)))
 			break;

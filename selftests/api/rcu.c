@@ -2,21 +2,21 @@
 /* Calls inside an RCU read section of the caller. Kernel only. */
 #include "test.h"
 
-DK_OP(rcu_atomic, "rcu::atomic", (const struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(rcu_atomic, "rcu::atomic", (const struct dk_obj *x, int *served_by), (x, served_by), (x));
 
 static struct dk_provider prov;
 static struct dk_obj cpu, grad;
 
-static int on_cpu(struct dk_call *c, const struct dk_obj *x, int *who)
+static int on_cpu(struct dk_call *c, const struct dk_obj *x, int *served_by)
 {
-	*who = 10 * *who + 1;
+	*served_by = 10 * *served_by + 1;
 	return dk_call_priv(c) == &prov && !dk_call_device(c) ? 0 : -EIO;
 }
 
-static int on_autograd(struct dk_call *c, const struct dk_obj *x, int *who)
+static int on_autograd(struct dk_call *c, const struct dk_obj *x, int *served_by)
 {
-	*who = 2;
-	return rcu_atomic_below(c, x, who);
+	*served_by = 2;
+	return rcu_atomic_below(c, x, served_by);
 }
 
 static const struct dk_impl impls[] = {
@@ -36,7 +36,7 @@ static void setup(void)
 	CHECK_OK(dk_impls_register(&prov, impls, ARRAY_SIZE(impls), &t_why));
 }
 
-static int rcu_call(const struct dk_obj *x, int *who)
+static int rcu_call(const struct dk_obj *x, int *served_by)
 {
 	const struct dk_obj *objs[] = { x };
 	struct dk_frame c;
@@ -45,48 +45,48 @@ static int rcu_call(const struct dk_obj *x, int *who)
 	err = dk_call_enter_rcu(&c, &rcu_atomic_op, &dk_local_default, objs, 1);
 	if (err)
 		return err;
-	err = rcu_atomic_run(&c, x, who);
+	err = rcu_atomic_run(&c, x, served_by);
 	dk_call_leave(&c);
 	return err;
 }
 
 /* Makes each call twice, since only the first call looks up the operator's name. */
-static void it_is_served(void)
+static void call_in_a_section_is_served(void)
 {
 	unsigned int i;
 
 	setup();
 	rcu_read_lock();
 	for (i = 0; i < 2; i++) {
-		int who = 0;
+		int served_by = 0;
 
-		CHECK_OK(rcu_atomic_rcu(&dk_local_default, &cpu, &who));
-		CHECK_INT(who, 1);
-		CHECK_OK(rcu_atomic_rcu(&dk_local_default, &grad, &who));
-		CHECK_INT(who, 21);
-		who = 0;
-		CHECK_OK(rcu_call(&cpu, &who));
-		CHECK_INT(who, 1);
+		CHECK_OK(rcu_atomic_rcu(&dk_local_default, &cpu, &served_by));
+		CHECK_INT(served_by, 1);
+		CHECK_OK(rcu_atomic_rcu(&dk_local_default, &grad, &served_by));
+		CHECK_INT(served_by, 21);
+		served_by = 0;
+		CHECK_OK(rcu_call(&cpu, &served_by));
+		CHECK_INT(served_by, 1);
 	}
 	rcu_read_unlock();
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
-static void nothing_serves(void)
+static void unserved_call_in_a_section(void)
 {
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
-	int who = 0;
+	int served_by = 0;
 
 	setup();
 	rcu_read_lock();
 	/* refuses: dk_call_enter_rcu ENOSYS MISSING */
-	CHECK_INT(rcu_call(&cuda, &who), -ENOSYS);
-	CHECK_INT(rcu_atomic_rcu(&dk_local_default, &cuda, &who), -ENOSYS);
+	CHECK_INT(rcu_call(&cuda, &served_by), -ENOSYS);
+	CHECK_INT(rcu_atomic_rcu(&dk_local_default, &cuda, &served_by), -ENOSYS);
 	rcu_read_unlock();
 	CHECK_OK(dk_provider_unregister(&prov));
 	rcu_read_lock();
 	/* refuses: dk_call_enter_rcu ENOENT NOT_DEFINED */
-	CHECK_INT(rcu_call(&cpu, &who), -ENOENT);
+	CHECK_INT(rcu_call(&cpu, &served_by), -ENOENT);
 	rcu_read_unlock();
 }
 
@@ -116,7 +116,7 @@ static int strict_call(struct dk_op_decl *decl, const struct dk_obj *x,
 	return err;
 }
 
-static void what_else_is_refused(void)
+static void other_refusals_in_a_section(void)
 {
 	struct dk_obj other = { .ks = dk_key_set(NULL, DK_AUTOGRAD_OTHER) };
 	struct dk_op_decl wrong = rcu_strict_op;
@@ -149,23 +149,23 @@ static void what_else_is_refused(void)
 }
 
 /* A call leaves the nesting depth of the caller's read section unchanged. */
-static void it_takes_no_section(void)
+static void call_takes_no_section(void)
 {
-	int who = 0;
+	int served_by = 0;
 
 	if (t_skip_atomic())
 		return;
 	setup();
-	CHECK_OK(rcu_atomic(&cpu, &who));
+	CHECK_OK(rcu_atomic(&cpu, &served_by));
 	rcu_read_lock();
-	CHECK_OK(rcu_call(&cpu, &who));
+	CHECK_OK(rcu_call(&cpu, &served_by));
 	CHECK_INT(dk_provider_unregister(&prov), -EDEADLK);
 	rcu_read_unlock();
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
 T_SUITE(rcu,
-	T(it_is_served),
-	T(nothing_serves),
-	T(what_else_is_refused),
-	T(it_takes_no_section));
+	T(call_in_a_section_is_served),
+	T(unserved_call_in_a_section),
+	T(other_refusals_in_a_section),
+	T(call_takes_no_section));

@@ -361,19 +361,19 @@ static bool key_right(unsigned int t, unsigned int key, u64 fallback)
 	const u64 have = regs & (of_device[0] | of_device[t]);
 	struct dk_obj x = { dk_key_set(l, key), number[t], 0 };
 	struct dk_local local = t_no_local();
-	int who = -1, r = NO_REG, err;
+	int served_by = -1, r = NO_REG, err;
 	u64 here = 0, left;
 
 	for (left = have & ~fallbacks; left; left &= left - 1)
 		if (key_of(__builtin_ctzll(left)) == key)
 			here |= left & -left;
 	r = newest(here ? here : have & fallback);
-	err = t_op_for_key(op, &local, key, &x, NULL, &who);
+	err = t_op_for_key(op, &local, key, &x, NULL, &served_by);
 	if (!is_defined())
 		return CHECK_INT(err, -ENOENT);
 	if (r == NO_REG || (fallthroughs & REG_BIT(r)))
 		return CHECK_INT(err, t && !has_device(t) ? -ENODEV : -ENOSYS);
-	return CHECK_OK(err) && CHECK_INT(who, ITEM_OF(r));
+	return CHECK_OK(err) && CHECK_INT(served_by, ITEM_OF(r));
 }
 
 /* Checks calls by the key of a slot, and by an item's key that is an alias or building block. */
@@ -467,7 +467,7 @@ static bool list_right(void)
 	return CHECK_INT(left, 0);
 }
 
-static void tell_where(void)
+static void note_position(void)
 {
 	char name[DK_NAME_MAX];
 	unsigned int i;
@@ -507,32 +507,32 @@ static bool right(bool all)
 	ok = ok && mask_right(0, turn % DK_NUM_BACKENDS + 1) && list_right() &&
 	     CHECK_OK(dk_registry_check(t_reg, &t_why));
 	if (!ok)
-		tell_where();
+		note_position();
 	t_pause();
 	return ok;
 }
 
 /* ---- adding and removing items --------------------------------------------- */
 
-/* For the functions of fallbacks: stores the number of the item in *who. */
-static int say_item(void *args, unsigned int key)
+/* For the functions of fallbacks: stores the number of the item in *served_by. */
+static int store_item(void *args, unsigned int key)
 {
 	unsigned int i = 0;
 
 	while (items[i].kind != FALLBACK || items[i].at[0].key != key)
 		i++;
-	*((struct t_op_args *)args)->who = i;
+	*((struct t_op_args *)args)->served_by = i;
 	return 0;
 }
 
 static int tracer_fallback(struct dk_call *c, void *args)
 {
-	return say_item(args, DK_TRACER);
+	return store_item(args, DK_TRACER);
 }
 
 static int explicit_fallback(struct dk_call *c, void *args)
 {
-	return say_item(args, DK_COMPOSITE_EXPLICIT_AUTOGRAD);
+	return store_item(args, DK_COMPOSITE_EXPLICIT_AUTOGRAD);
 }
 
 static struct slot *take_slot(void)

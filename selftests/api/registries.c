@@ -46,8 +46,8 @@ static void close_half(struct half *h)
 {
 	t_reg = h->reg;
 	dk_op_put(h->op);
-	t_leave(&h->guest);
-	t_leave(&h->prov);
+	t_unregister(&h->guest);
+	t_unregister(&h->prov);
 	t_close();
 }
 
@@ -85,7 +85,7 @@ static void waits_in(struct half *h)
 	CHECK_OK(dk_provider_register(&h->guest, &t_why));
 }
 
-static void registry_goes(void)
+static void free_new_registry(void)
 {
 	struct dk_registry *reg = dk_registry_alloc(NULL, 0, &t_why);
 
@@ -98,7 +98,7 @@ static void inside_of_one(void)
 {
 	refused_in(&one);
 	waits_in(&other);
-	registry_goes();
+	free_new_registry();
 }
 
 static void inside_of_both(void)
@@ -115,7 +115,7 @@ static void call_other(void)
 	inside_of_one();
 }
 
-static void calls(void)
+static void calls_in_two_registries(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
@@ -146,7 +146,7 @@ static void default_registry_is_not_freed(void)
 	t_register(&a);
 }
 
-static void unknown_flags_of_a_registry(void)
+static void unknown_registry_flags_are_refused(void)
 {
 	unsigned int bit;
 
@@ -234,7 +234,7 @@ static void generation_grows_with_every_change(void)
 }
 
 T_SUITE(registries,
-	T(calls),
+	T(calls_in_two_registries),
 	T(default_registry_is_not_freed),
-	T(unknown_flags_of_a_registry),
+	T(unknown_registry_flags_are_refused),
 	T(generation_grows_with_every_change));

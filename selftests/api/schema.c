@@ -106,7 +106,7 @@ static void printed(void)
 	}
 }
 
-static void wrong(void)
+static void wrong_schemas_are_refused(void)
 {
 	static char text[DK_SCHEMA_MAX + 100];
 	struct dk_schema *s;
@@ -361,7 +361,7 @@ static void parameters_of_another_schema(void)
 	/* parameters that are not described are not compared */
 	many.param = NULL;
 	described(&many, "schema::add(Tensor[] a) -> ()", NULL);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
@@ -423,7 +423,7 @@ static void declaration_of_a_schema(void)
 	CHECK_OK(dk_call_boxed(op, decl, &local, args));
 	CHECK_INT(out, 993);
 	dk_op_put(op);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 	dk_schema_decl_free(decl);
 	dk_schema_decl_free(NULL);
@@ -438,7 +438,7 @@ static void declaration_of_a_schema(void)
 T_SUITE(schema,
 	T(parts),
 	T(printed),
-	T(wrong),
+	T(wrong_schemas_are_refused),
 	T(types_and_defaults),
 	T(dispatch_mask),
 	T(compare),

@@ -61,7 +61,7 @@ static void all_print_back(void)
 }
 
 /* Stores the mask of the arguments that a boxed call dispatches on, with PyTorch's numbering. */
-static int tell_mask(struct dk_call *c, void *args)
+static int store_mask(struct dk_call *c, void *args)
 {
 	const struct dk_frame *f = dk_call_frame(c);
 	u64 *mask = dk_call_priv(c);
@@ -136,7 +136,7 @@ static bool dispatches_as_its_schema(const char *line)
 /* Boxed calls dispatch on exactly the arguments of PyTorch's mask (SEMANTICS 6.1). */
 static void all_dispatch(void)
 {
-	static const struct dk_impl cpu = DK_FALLBACK(DK_CPU, tell_mask);
+	static const struct dk_impl cpu = DK_FALLBACK(DK_CPU, store_mask);
 	unsigned int n = 0;
 	static u64 mask;
 	char line[LINE];
@@ -154,7 +154,7 @@ static void all_dispatch(void)
 		n += strcmp(line, "(none)") && dispatches_as_its_schema(line);
 	CHECK_INT(n, 3639);
 	fclose(f);
-	t_leave(&prov);
+	t_unregister(&prov);
 	t_close();
 }
 
@@ -204,7 +204,7 @@ static void all_masks_match(void)
 	}
 	CHECK_INT(n, 3639);
 	fclose(f);
-	t_leave(&me);
+	t_unregister(&me);
 	t_close();
 }
 
@@ -260,7 +260,7 @@ static void mutate(char line[LINE], u64 *state)
 	}
 }
 
-static void mutated(void)
+static void mutated_schemas_do_not_crash(void)
 {
 	unsigned int n = 0, good = 0, i;
 	char line[LINE], bad[LINE];
@@ -286,4 +286,4 @@ T_SUITE(schema_pytorch,
 	T(all_print_back),
 	T(all_dispatch),
 	T(all_masks_match),
-	T(mutated));
+	T(mutated_schemas_do_not_crash));

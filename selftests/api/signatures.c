@@ -6,11 +6,11 @@
 #include "alloc.h"
 #include "test.h"
 
-DK_OP(typed, "signatures::typed", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(retyped, "signatures::typed", (struct dk_obj *x, long *who), (x, who), (x));
-DK_OP(first_sig, "signatures::first_sig", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(wrong_sig, "signatures::first_sig", (struct dk_obj *x, long *who), (x, who), (x));
-DK_OP(stranger, "signatures::stranger", (struct dk_obj *x, long *who), (x, who), (x));
+DK_OP(typed, "signatures::typed", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(retyped, "signatures::typed", (struct dk_obj *x, long *served_by), (x, served_by), (x));
+DK_OP(first_sig, "signatures::first_sig", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(wrong_sig, "signatures::first_sig", (struct dk_obj *x, long *served_by), (x, served_by), (x));
+DK_OP(stranger, "signatures::stranger", (struct dk_obj *x, long *served_by), (x, served_by), (x));
 
 static struct dk_provider prov;
 static struct dk_op *op;
@@ -25,38 +25,38 @@ static void setup(unsigned int flags)
 
 /* ---- types ----------------------------------------------------------------- */
 
-static int typed_1(struct dk_call *c, struct dk_obj *x, int *who)
+static int typed_1(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
 	ran++;
-	*who = 1;
+	*served_by = 1;
 	return 0;
 }
 
-static int typed_2(struct dk_call *c, struct dk_obj *x, int *who)
+static int typed_2(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
 	ran++;
-	*who = 2;
+	*served_by = 2;
 	return 0;
 }
 
-static int retyped_3(struct dk_call *c, struct dk_obj *x, long *who)
+static int retyped_3(struct dk_call *c, struct dk_obj *x, long *served_by)
 {
 	ran++;
-	*who = 3;
+	*served_by = 3;
 	return 0;
 }
 
-static int stranger_4(struct dk_call *c, struct dk_obj *x, long *who)
+static int stranger_4(struct dk_call *c, struct dk_obj *x, long *served_by)
 {
 	ran++;
-	*who = 4;
+	*served_by = 4;
 	return 0;
 }
 
 static int stranger_err, retyped_err;
 
 /* Redispatches with the macros of other operators, and then with its own. */
-static int typed_astray(struct dk_call *c, struct dk_obj *x, int *who)
+static int typed_astray(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
 	long other = 0;
 
@@ -64,7 +64,7 @@ static int typed_astray(struct dk_call *c, struct dk_obj *x, int *who)
 	retyped_err = retyped_below(c, x, &other);
 	CHECK_INT(other, 0);
 	CHECK_INT(ran, 0);
-	return typed_below(c, x, who);
+	return typed_below(c, x, served_by);
 }
 
 /* Regression test: a redispatch with another operator's macro called this operator's function. */
@@ -80,17 +80,17 @@ static void redispatch_through_another_operator(void)
 	unsigned int m;
 
 	for (m = 0; m < T_MODES; m++) {
-		int who = 0;
+		int served_by = 0;
 
 		setup(t_modes[m]);
 		CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
 		CHECK_OK(dk_op_define(&prov, &stranger_op, 0, &t_why));
 		CHECK_OK(dk_impls_register(&prov, impls, 3, &t_why));
 		op = t_get(typed_op.name);
-		CHECK_OK(typed_at(op, &local, &x, &who));
+		CHECK_OK(typed_at(op, &local, &x, &served_by));
 		CHECK_INT(stranger_err, -EPROTOTYPE);
 		CHECK_INT(retyped_err, -EPROTOTYPE);
-		CHECK_INT(who, 1);
+		CHECK_INT(served_by, 1);
 		CHECK_INT(ran, 1);
 		t_close();
 	}
@@ -117,7 +117,7 @@ static void define_untyped(const struct dk_op_decl *decl)
 }
 
 /* A declaration is bound to the operator before the operator has a signature. */
-static void signature_that_comes_late(void)
+static void operator_gets_its_signature_later(void)
 {
 	static const struct dk_impl of_no_type[] = {
 		{ .op = &untyped, .fn = (dk_fn_t)typed_1, .label = "typed_1",
@@ -132,25 +132,25 @@ static void signature_that_comes_late(void)
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 	long other = 0;
-	int who = 0;
+	int served_by = 0;
 
 	t_grow();
 	setup_default();
 	define_untyped(&typed_op);
-	CHECK_INT(typed(&cpu, &who), -ENOSYS);
+	CHECK_INT(typed(&cpu, &served_by), -ENOSYS);
 	CHECK_OK(dk_impls_register(&prov, of_no_type, 1, &t_why));
-	CHECK_OK(typed(&cuda, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(typed(&cuda, &served_by));
+	CHECK_INT(served_by, 1);
 	CHECK_OK(dk_impls_register(&prov, of_another, 1, &t_why));
 	ran = 0;
-	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
-	CHECK_INT(typed(&cuda, &who), -EPROTOTYPE);
+	CHECK_INT(typed(&cpu, &served_by), -EPROTOTYPE);
+	CHECK_INT(typed(&cuda, &served_by), -EPROTOTYPE);
 	CHECK_INT(ran, 0);
 	CHECK_OK(retyped(&cpu, &other));
 	CHECK_INT(other, 3);
 	CHECK_INT(dk_impls_register(&prov, of_the_first, 1, &t_why), -EPROTOTYPE);
 	CHECK_OK(dk_impls_unregister(&prov, of_another, &t_why));
-	CHECK_INT(typed(&cuda, &who), -EPROTOTYPE);
+	CHECK_INT(typed(&cuda, &served_by), -EPROTOTYPE);
 	t_close();
 }
 
@@ -220,49 +220,49 @@ static void refused_table_gives_no_signature(void)
 	};
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	long other = 0;
-	int who = 0;
+	int served_by = 0;
 
 	t_grow();
 	setup_default();
 	define_untyped(&first_sig_op);
 	CHECK_INT(dk_impls_register(&prov, bad, 2, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_KEY);
-	CHECK_INT(first_sig(&cpu, &who), -ENOSYS);
+	CHECK_INT(first_sig(&cpu, &served_by), -ENOSYS);
 	CHECK_INT(wrong_sig(&cpu, &other), -ENOSYS);
 	CHECK_OK(dk_impls_register(&prov, good, 1, &t_why));
-	CHECK_OK(first_sig(&cpu, &who));
-	CHECK_INT(who, 2);
+	CHECK_OK(first_sig(&cpu, &served_by));
+	CHECK_INT(served_by, 2);
 	CHECK_INT(wrong_sig(&cpu, &other), -EPROTOTYPE);
 	CHECK_INT(ran, 1);
 	t_close();
 }
 
 /* When nothing uses the name any more, it is free for another type or class. */
-static void name_is_free_when_all_have_left(void)
+static void unused_name_takes_another_type(void)
 {
 	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
 	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
 	static const struct dk_impl third[] = { DK_IMPL_ATOMIC(typed, DK_CPU, typed_2) };
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	long other = 0;
-	int who = 0;
+	int served_by = 0;
 
 	t_grow();
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
-	CHECK_OK(typed(&cpu, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(typed(&cpu, &served_by));
+	CHECK_INT(served_by, 1);
 	CHECK_INT(retyped(&cpu, &other), -EPROTOTYPE);
 	t_close();
-	CHECK_INT(typed(&cpu, &who), -ENOENT);
+	CHECK_INT(typed(&cpu, &served_by), -ENOENT);
 
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &retyped_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
 	CHECK_OK(retyped(&cpu, &other));
 	CHECK_INT(other, 3);
-	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
+	CHECK_INT(typed(&cpu, &served_by), -EPROTOTYPE);
 	CHECK_INT(ran, 1);
 	t_close();
 
@@ -270,8 +270,8 @@ static void name_is_free_when_all_have_left(void)
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
-	CHECK_OK(typed(&cpu, &who));
-	CHECK_INT(who, 2);
+	CHECK_OK(typed(&cpu, &served_by));
+	CHECK_INT(served_by, 2);
 	CHECK_INT(retyped(&cpu, &other), -EPROTOTYPE);
 	CHECK_INT(ran, 1);
 	t_close();
@@ -280,23 +280,23 @@ static void name_is_free_when_all_have_left(void)
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
-	CHECK_OK(typed(&cpu, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(typed(&cpu, &served_by));
+	CHECK_INT(served_by, 1);
 	t_close();
-	CHECK_INT(typed(&cpu, &who), -ENOENT);
+	CHECK_INT(typed(&cpu, &served_by), -ENOENT);
 	CHECK_INT(retyped(&cpu, &other), -ENOENT);
 
 	/* a function that may sleep, registered first, is not added to the atomic operator */
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
-	CHECK_OK(typed(&cpu, &who));
+	CHECK_OK(typed(&cpu, &served_by));
 	t_close();
 	setup_default();
 	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
 	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
-	CHECK_OK(typed(&cpu, &who));
-	CHECK_INT(who, 1);
+	CHECK_OK(typed(&cpu, &served_by));
+	CHECK_INT(served_by, 1);
 	t_close();
 
 	/* an atomic function, registered first, is added to the operator that was used last */
@@ -305,8 +305,8 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_CLASS);
 	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
-	CHECK_OK(typed(&cpu, &who));
-	CHECK_INT(who, 2);
+	CHECK_OK(typed(&cpu, &served_by));
+	CHECK_INT(served_by, 2);
 	t_close();
 
 	/* an operator without a signature does not get that of an earlier one with its name */
@@ -314,7 +314,7 @@ static void name_is_free_when_all_have_left(void)
 	define_untyped(&typed_op);
 	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
 	CHECK_OK(retyped(&cpu, &other));
-	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
+	CHECK_INT(typed(&cpu, &served_by), -EPROTOTYPE);
 	t_close();
 }
 
@@ -325,13 +325,13 @@ static void replaced_operators_are_used_again(void)
 	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	long allocs = 0;
-	int who = 0, i;
+	int served_by = 0, i;
 
 	for (i = 0; i < 4; i++) {
 		setup_default();
 		CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
 		CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
-		CHECK_OK(typed(&cpu, &who));
+		CHECK_OK(typed(&cpu, &served_by));
 		t_close();
 		setup_default();
 		CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
@@ -386,7 +386,7 @@ static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
  * Changes the signature of a name many times, and also its class if @classes. After all
  * combinations have occurred once, this needs no more memory.
  */
-static void take_turns(const char *name, bool classes, bool early)
+static void alternate(const char *name, bool classes, bool early)
 {
 	static struct dk_op_decl decls[2][3];
 	unsigned int i;
@@ -407,18 +407,18 @@ static void take_turns(const char *name, bool classes, bool early)
 	CHECK_OK(dk_registry_check(NULL, &t_why));
 }
 
-static void signatures_take_turns(void)
+static void signatures_alternate(void)
 {
 	t_first_call();
-	take_turns("signatures::turns", true, false);
-	take_turns("signatures::early_turns", false, true);
+	alternate("signatures::turns", true, false);
+	alternate("signatures::early_turns", false, true);
 }
 
 T_SUITE(signatures,
 	T(redispatch_through_another_operator),
-	T(signature_that_comes_late),
+	T(operator_gets_its_signature_later),
 	T(types_are_compared_by_handle),
 	T(refused_table_gives_no_signature),
-	T(name_is_free_when_all_have_left),
+	T(unused_name_takes_another_type),
 	T(replaced_operators_are_used_again),
-	T(signatures_take_turns));
+	T(signatures_alternate));

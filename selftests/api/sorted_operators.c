@@ -131,7 +131,7 @@ static unsigned int put_pieces(unsigned int n, unsigned int work)
  * last one. Then adds or removes operator @n, and checks the list. Returns whether all operators
  * were sorted before this change.
  */
-static bool change_between(unsigned int listed, unsigned int pieces, unsigned int n, bool comes)
+static bool change_between(unsigned int listed, unsigned int pieces, unsigned int n, bool is_added)
 {
 	unsigned int i, next;
 	bool in_order;
@@ -141,11 +141,11 @@ static bool change_between(unsigned int listed, unsigned int pieces, unsigned in
 		if (i == listed)
 			CHECK(put_pieces(~0U, ~0U));
 		next = (i * 5 + 2) % FEW;
-		if (!comes || next != n)
+		if (!is_added || next != n)
 			define(next);
 	}
 	in_order = put_pieces(pieces, 1);
-	if (comes)
+	if (is_added)
 		define(n);
 	else
 		undefine(n);
@@ -154,22 +154,22 @@ static bool change_between(unsigned int listed, unsigned int pieces, unsigned in
 	return in_order;
 }
 
-static void change_between_two_pieces(bool comes)
+static void change_between_two_pieces(bool is_added)
 {
 	unsigned int listed, n, pieces;
 
 	for (listed = 0; listed <= FEW; listed++)
 		for (n = 0; n < FEW; n++)
-			for (pieces = 0; !change_between(listed, pieces, n, comes); pieces++)
+			for (pieces = 0; !change_between(listed, pieces, n, is_added); pieces++)
 				;
 }
 
-static void leaving_between_two_pieces(void)
+static void operator_is_removed_between_pieces(void)
 {
 	change_between_two_pieces(false);
 }
 
-static void one_comes_between_two_pieces(void)
+static void operator_is_added_between_pieces(void)
 {
 	change_between_two_pieces(true);
 }
@@ -190,7 +190,7 @@ static unsigned int work_for(unsigned int first, unsigned int end)
 }
 
 /* The work for n operators grows with n log n. */
-static void work_of_many(void)
+static void work_grows_with_n_log_n(void)
 {
 	const unsigned int each = 28;	/* twice the average depth of such a tree */
 
@@ -221,7 +221,7 @@ static unsigned int depth_of(const char *name)
 }
 
 /* Names are inserted in ascending order, so each one is the last one at that time. */
-static void depth_of_ascending_names(void)
+static void ascending_names_keep_the_tree_shallow(void)
 {
 	static struct dk_op_decl decl[MANY];
 	static char name[MANY][16];
@@ -241,13 +241,13 @@ static void depth_of_ascending_names(void)
 }
 
 /* The search for operators without tables walks all slots in parts, even if all are empty. */
-static void empty_slots_are_work(void)
+static void search_counts_empty_slots(void)
 {
 	unsigned int parts = 0;
 
 	setup();
 	work_for(0, MANY);
-	t_leave(&prov);
+	t_unregister(&prov);
 	mutex_lock(&t_reg->lock);
 	t_reg->unbuilt = 1;
 	while (dkc_change_rebuild(t_reg, true))
@@ -298,7 +298,7 @@ static unsigned int shuffled(unsigned int i)
 	return i * STRIDE % OPS;
 }
 
-static void added_in_any_order(void)
+static void operators_are_sorted_from_any_order(void)
 {
 	add_in_order(ascending);
 	add_in_order(descending);
@@ -330,7 +330,7 @@ static void changes_between_small_pieces(void)
 }
 
 /* The order is that of the bytes of UTF-8 as unsigned numbers. */
-static void names_of_other_alphabets(void)
+static void names_are_ordered_by_bytes(void)
 {
 	struct dk_op_info info = { .size = sizeof(info) };
 	struct dk_op_decl other = t_decl("sorted::\xc3\xa9");
@@ -345,7 +345,7 @@ static void names_of_other_alphabets(void)
 }
 
 /* Some operators are sorted when a new table of names moves all operators to other slots. */
-static void another_table_between_two_pieces(void)
+static void table_of_names_is_replaced_between_pieces(void)
 {
 	unsigned int i;
 
@@ -367,7 +367,7 @@ static void pin(unsigned int i)
 }
 
 /* An operator that was sorted and replaced is used again, and sorted with a new table of names. */
-static void replaced_operator_comes_back(void)
+static void replaced_operator_is_sorted_again(void)
 {
 	struct dk_op_decl other;
 	unsigned int i;
@@ -389,7 +389,7 @@ static void replaced_operator_comes_back(void)
 	check_searches(true);
 }
 
-static void lists_without_memory(void)
+static void operators_are_listed_without_memory(void)
 {
 	char text[64];
 
@@ -403,14 +403,14 @@ static void lists_without_memory(void)
 }
 
 T_SUITE(sorted_operators,
-	T(leaving_between_two_pieces),
-	T(one_comes_between_two_pieces),
-	T(work_of_many),
-	T(depth_of_ascending_names),
-	T(empty_slots_are_work),
-	T(added_in_any_order),
+	T(operator_is_removed_between_pieces),
+	T(operator_is_added_between_pieces),
+	T(work_grows_with_n_log_n),
+	T(ascending_names_keep_the_tree_shallow),
+	T(search_counts_empty_slots),
+	T(operators_are_sorted_from_any_order),
 	T(changes_between_small_pieces),
-	T(names_of_other_alphabets),
-	T(another_table_between_two_pieces),
-	T(replaced_operator_comes_back),
-	T(lists_without_memory));
+	T(names_are_ordered_by_bytes),
+	T(table_of_names_is_replaced_between_pieces),
+	T(replaced_operator_is_sorted_again),
+	T(operators_are_listed_without_memory));

@@ -106,7 +106,7 @@ static bool one_order(const struct item *items, unsigned int n,
 		struct dk_obj obj = t_obj(DK_KEY_BITS(want[i].key));
 
 		if (!CHECK_STR(t_serves(op, 0, want[i].key), want[i].serves) ||
-		    !CHECK_STR(t_goes(op, &obj, NULL), goes)) {
+		    !CHECK_STR(t_route_label(op, &obj, NULL), goes)) {
 			t_note("key %u", want[i].key);
 			goto wrong;
 		}
@@ -371,7 +371,7 @@ static void nested_implicit_beside_implicit(void)
 /* ---- PEER-BUGS ------------------------------------------------------------ */
 
 /* 7: overrides at one key are removed in any order. */
-static void override_chain(void)
+static void overrides_are_removed_in_any_order(void)
 {
 	static const struct item items[] = {
 		{ DK_CPU }, { DK_CPU }, { DK_CPU }, { DK_COMPOSITE_EXPLICIT_AUTOGRAD },
@@ -394,7 +394,7 @@ static void override_chain(void)
 }
 
 /* 7: provider b overrides a function of provider a. Either of them is unregistered first. */
-static void providers_leave_in_any_order(void)
+static void providers_unregister_in_any_order(void)
 {
 	static struct dk_provider a, b;
 	static struct dk_impl of_a, of_b;
@@ -410,12 +410,12 @@ static void providers_leave_in_any_order(void)
 		CHECK_OK(dk_impls_register(&b, &of_b, 1, &t_why));
 		CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 		CHECK_STR(t_why.name, "stale_entries::op CPU: f1 (a) -> f2 (b)");
-		CHECK_STR(t_goes(op, &cpu, NULL), "f2");
-		t_leave(i ? &a : &b);
-		CHECK_STR(t_goes(op, &cpu, NULL), i ? "f2" : "f1");
+		CHECK_STR(t_route_label(op, &cpu, NULL), "f2");
+		t_unregister(i ? &a : &b);
+		CHECK_STR(t_route_label(op, &cpu, NULL), i ? "f2" : "f1");
 		CHECK_OK(dk_registry_check(t_reg, &t_why));
-		t_leave(i ? &b : &a);
-		CHECK_STR(t_goes(op, &cpu, NULL), "-ENOSYS");
+		t_unregister(i ? &b : &a);
+		CHECK_STR(t_route_label(op, &cpu, NULL), "-ENOSYS");
 	}
 }
 
@@ -448,11 +448,11 @@ static void fallback_between_operators(void)
 				CHECK_OK(dk_op_define(&definer, &decls[i], 0,
 						      &t_why));
 				ops[i] = dk_op_get(t_reg, names[i]);
-				CHECK_STR(t_goes(ops[i], &obj, NULL),
+				CHECK_STR(t_route_label(ops[i], &obj, NULL),
 					  i >= when ? t_labels[i] : "-ENOSYS");
 			}
 			for (i = 0; i < 3; i++)
-				CHECK_STR(t_goes(ops[i], &obj, NULL), t_labels[i]);
+				CHECK_STR(t_route_label(ops[i], &obj, NULL), t_labels[i]);
 			/* the fallback is unregistered before operator number "gone" */
 			for (i = 0; i <= 3; i++) {
 				unsigned int k;
@@ -462,7 +462,7 @@ static void fallback_between_operators(void)
 								     &fallback,
 								     &t_why));
 				for (k = i; k < 3; k++)
-					CHECK_STR(t_goes(ops[k], &obj, NULL),
+					CHECK_STR(t_route_label(ops[k], &obj, NULL),
 						  i >= gone ? "-ENOSYS" :
 							      t_labels[k]);
 				CHECK_OK(dk_registry_check(t_reg, &t_why));
@@ -511,7 +511,7 @@ T_SUITE_WITH(stale_entries, setup,
 	T(batched_decomposition_serves_batched),
 	T(nonfunctional_beside_implicit),
 	T(nested_implicit_beside_implicit),
-	T_PEER(7, override_chain),
-	T_PEER(7, providers_leave_in_any_order),
+	T_PEER(7, overrides_are_removed_in_any_order),
+	T_PEER(7, providers_unregister_in_any_order),
 	T_PEER(8, fallback_between_operators),
 	T_PEER(10, alias_on_both_sides));

@@ -67,15 +67,15 @@ static int call_two(u64 a, u64 b)
 	return t_call(op, &x, &y);
 }
 
-/* A fallback; stores 7 in *who. */
+/* A fallback; stores 7 in *served_by. */
 static int seven(struct dk_call *c, void *args)
 {
-	*((struct t_op_args *)args)->who = 7;
+	*((struct t_op_args *)args)->served_by = 7;
 	return 0;
 }
 
 /* states: 11.3.1 */
-static void functions_beat_fallbacks(void)
+static void functions_precede_fallbacks(void)
 {
 	static const struct dk_impl fallback = DK_FALLBACK(DK_CPU, seven);
 	static struct dk_op_decl others[2];
@@ -153,7 +153,7 @@ static void explicit_beside_implicit(void)
 }
 
 /* states: 11.3.5 */
-static void later_registrations_count_at_once(void)
+static void later_registrations_serve_at_once(void)
 {
 	setup();
 	at(DK_COMPOSITE_EXPLICIT_AUTOGRAD, 1);
@@ -194,7 +194,7 @@ static void private_backend_beside_catch_all(void)
 }
 
 /* states: 11.3.8 */
-static void catch_all_fills_no_autograd_of_a_backend(void)
+static void catch_all_skips_autograd_of_served_backends(void)
 {
 	setup();
 	at(DK_CPU, 1);
@@ -361,43 +361,44 @@ static void registrations_for_a_key(void)
 }
 
 /* The definitions that a listener was notified of; functions are not recorded. */
-static char told_of[128];
+static char events[128];
 
-static void told(struct dk_listener *l, const struct dk_event *event)
+static void record_definition(struct dk_listener *l, const struct dk_event *event)
 {
-	size_t len = strlen(told_of);
+	size_t len = strlen(events);
 
 	if (event->kind != DK_EVENT_IMPL)
-		snprintf(told_of + len, sizeof(told_of) - len, "%c%s ",
+		snprintf(events + len, sizeof(events) - len, "%c%s ",
 			 event->kind == DK_EVENT_DEFINED ? '+' : '-', event->name);
 }
 
 /*
  * states: 11.3.11
  *
- * Listeners are also notified of functions, which is not so in PyTorch; told() ignores these.
+ * Listeners are also notified of functions, which is not so in PyTorch. record_definition()
+ * ignores these.
  */
-static void listeners_hear_of_definitions(void)
+static void listeners_are_notified_of_definitions(void)
 {
-	struct dk_listener listener = { .size = sizeof(listener), .notify = told };
-	static struct dk_op_decl heard;
+	struct dk_listener listener = { .size = sizeof(listener), .notify = record_definition };
+	static struct dk_op_decl late;
 
 	setup();
-	told_of[0] = 0;
+	events[0] = 0;
 	listener.registry = t_reg;
 	CHECK_OK(dk_listener_register(&listener, &t_why));
-	CHECK_STR(told_of, "+statements::op ");
-	told_of[0] = 0;
-	heard = t_decl("statements::heard");
-	add(t_impl(&heard, DK_CPU, 1));
-	CHECK_STR(told_of, "");
-	CHECK_OK(dk_op_define(&provider, &heard, 0, &t_why));
-	CHECK_STR(told_of, "+statements::heard ");
-	told_of[0] = 0;
-	add(t_impl(&heard, DK_CUDA, 2));
-	CHECK_STR(told_of, "");
-	CHECK_OK(dk_op_undefine(&provider, heard.name, &t_why));
-	CHECK_STR(told_of, "-statements::heard ");
+	CHECK_STR(events, "+statements::op ");
+	events[0] = 0;
+	late = t_decl("statements::heard");
+	add(t_impl(&late, DK_CPU, 1));
+	CHECK_STR(events, "");
+	CHECK_OK(dk_op_define(&provider, &late, 0, &t_why));
+	CHECK_STR(events, "+statements::heard ");
+	events[0] = 0;
+	add(t_impl(&late, DK_CUDA, 2));
+	CHECK_STR(events, "");
+	CHECK_OK(dk_op_undefine(&provider, late.name, &t_why));
+	CHECK_STR(events, "-statements::heard ");
 	/* the functions of the operator stay registered */
 	CHECK(dk_registry_list_dangling(t_reg, NULL, 0) > 0);
 	CHECK_OK(dk_listener_unregister(&listener));
@@ -405,7 +406,7 @@ static void listeners_hear_of_definitions(void)
 
 /* ---- modes ----------------------------------------------------------------- */
 
-static int times_seen;
+static int num_in_mode;
 
 static struct dk_local without_mode(const struct dk_call *c)
 {
@@ -416,14 +417,14 @@ static struct dk_local without_mode(const struct dk_call *c)
 }
 
 /* Serves all operators that are called in the mode, and calls them without the mode. */
-static int sees(struct dk_call *c, void *args)
+static int leave_mode(struct dk_call *c, void *args)
 {
 	struct noted_args *a = args;
 	struct dk_local local = without_mode(c);
 	struct dk_op *called = dk_op_get(t_reg, dk_call_decl(c)->name);
 	int err;
 
-	times_seen++;
+	num_in_mode++;
 	err = !strcmp(dk_call_decl(c)->name, "statements::whole") ?
 	      whole_at(called, &local, a->x, a->trace) :
 	      noted_at(called, &local, a->x, a->trace);
@@ -446,7 +447,7 @@ static int call_whole(struct dk_op *called, const struct dk_local *local, u64 bi
 	struct dk_obj x = t_obj(bits);
 	int trace = 0, err;
 
-	times_seen = 0;
+	num_in_mode = 0;
 	err = whole_at(called, local, &x, &trace);
 	return err ? err : trace;
 }
@@ -458,7 +459,7 @@ struct wrapper {
 };
 
 /* Calls the operator with the object that is inside the argument. */
-static int unwraps(struct dk_call *c, void *args)
+static int unwrap(struct dk_call *c, void *args)
 {
 	struct noted_args *a = args;
 	struct wrapper *w = (struct wrapper *)a->x;
@@ -484,9 +485,9 @@ static void modes_and_wrappers(void)
 	static const struct dk_impl cpu = DK_IMPL(noted, DK_CPU, noted_cpu);
 	static const struct dk_impl composite =
 		DK_IMPL(whole, DK_COMPOSITE_IMPLICIT_AUTOGRAD, whole_anywhere);
-	static const struct dk_impl mode = DK_FALLBACK(MODE, sees);
+	static const struct dk_impl mode = DK_FALLBACK(MODE, leave_mode);
 	static const struct dk_impl wrapping =
-		DK_FALLBACK(DK_TESTING_ONLY_GENERIC_WRAPPER, unwraps);
+		DK_FALLBACK(DK_TESTING_ONLY_GENERIC_WRAPPER, unwrap);
 	static const struct dk_impl pass = DK_FALLTHROUGH(MODE);
 	static const struct dk_impl own = DK_IMPL(noted, MODE, noted_mode);
 	struct dk_local local = t_no_local(), in_mode = t_no_local();
@@ -504,9 +505,9 @@ static void modes_and_wrappers(void)
 	/* the mode's function runs once for each call from outside */
 	add(mode);
 	CHECK_INT(call_whole(both, &local, PLAIN(CPU)), 111);
-	CHECK_INT(times_seen, 0);
+	CHECK_INT(num_in_mode, 0);
 	CHECK_INT(call_whole(both, &in_mode, PLAIN(CPU)), 111);
-	CHECK_INT(times_seen, 1);
+	CHECK_INT(num_in_mode, 1);
 	/* a wrapper's key routes to the function that unwraps it */
 	add(wrapping);
 	CHECK_OK(noted_at(op, &local, &w.outside, &trace));
@@ -517,20 +518,20 @@ static void modes_and_wrappers(void)
 	add(own);
 	CHECK_INT(call_whole(both, &local, PLAIN(CPU)), 111);
 	CHECK_INT(call_whole(both, &in_mode, PLAIN(CPU)), 717171);
-	CHECK_INT(times_seen, 0);
+	CHECK_INT(num_in_mode, 0);
 	dk_op_put(both);
 }
 
 T_SUITE(statements,
-	T(functions_beat_fallbacks),
+	T(functions_precede_fallbacks),
 	T(autograd_only_with_autograd_keys),
 	T(implicit_beside_others),
 	T(explicit_beside_implicit),
-	T(later_registrations_count_at_once),
+	T(later_registrations_serve_at_once),
 	T(fpga_beside_implicit),
 	T(private_backend_beside_catch_all),
-	T(catch_all_fills_no_autograd_of_a_backend),
+	T(catch_all_skips_autograd_of_served_backends),
 	T(redispatch_by_keyset),
 	T(registrations_for_a_key),
-	T(listeners_hear_of_definitions),
+	T(listeners_are_notified_of_definitions),
 	T(modes_and_wrappers));

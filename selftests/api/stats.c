@@ -12,7 +12,7 @@ DK_OP(pair, "stats::pair", (struct dk_obj *x, struct dk_obj *y), (x, y), (x, y))
 
 /* ---- which calls are counted, and where ---------------------------------- */
 
-static void every_way_to_call(unsigned int flags)
+static void count_every_call_path(unsigned int flags)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
 
@@ -47,16 +47,16 @@ static void every_way_to_call(unsigned int flags)
 	t_close();
 }
 
-static void each_call_counts(void)
+static void each_call_is_counted(void)
 {
-	every_way_to_call(0);
+	count_every_call_path(0);
 }
 
 /*
  * By rule 4, a composite implicit function does not serve the autograd key of a backend that has a
  * function of its own. So the fallback serves it.
  */
-static void fallback_of_a_device_counts(void)
+static void fallback_of_a_device_is_counted(void)
 {
 	static const struct dk_impl last = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, c_serve_all);
 	static const struct dk_impl of_all[] = {
@@ -86,7 +86,7 @@ static int on_pair(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
 	return 0;
 }
 
-static void count_by_a_second_object(unsigned int flags)
+static void check_count_by_second_object(unsigned int flags)
 {
 	static const struct dk_impl of_pair[] = { DK_IMPL(pair, DK_DENSE, on_pair) };
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0), y;
@@ -107,14 +107,14 @@ static void count_by_a_second_object(unsigned int flags)
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 }
 
-static void device_of_a_second_object_counts(void)
+static void call_counts_for_the_device_of_a_second_object(void)
 {
-	count_by_a_second_object(0);
+	check_count_by_second_object(0);
 }
 
-static void operator_for_one_device_counts(void)
+static void same_device_call_is_counted(void)
 {
-	count_by_a_second_object(DK_OP_SAME_DEVICE);
+	check_count_by_second_object(DK_OP_SAME_DEVICE);
 }
 
 /* The tables of a device are freed, whatever the slot in its number. */
@@ -143,13 +143,13 @@ static void tables_of_a_device_are_freed(void)
 }
 
 /* Without tables, the rules route calls. */
-static void each_call_by_the_rules_counts(void)
+static void each_call_by_the_rules_is_counted(void)
 {
-	every_way_to_call(DK_REGISTRY_FORCE_RESOLVE);
+	count_every_call_path(DK_REGISTRY_FORCE_RESOLVE);
 }
 
 /* Calls of an undefined operator are not counted. Calls on an offline device count as unserved. */
-static void refused_calls_do_not_count(void)
+static void only_calls_of_defined_operators_are_counted(void)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
 
@@ -167,7 +167,7 @@ static void refused_calls_do_not_count(void)
 }
 
 /* dk_op_stat() has the functions in the order of dk_op_impl(). Fallthroughs have no counter. */
-static void walk_is_that_of_functions(void)
+static void statistics_follow_the_order_of_functions(void)
 {
 	struct dk_impl_info info = { .size = sizeof(info) };
 	struct dk_stat s = { .size = sizeof(s) };
@@ -195,7 +195,7 @@ static void walk_is_that_of_functions(void)
 
 /* ---- on and off ---------------------------------------------------------- */
 
-static void on_and_off(void)
+static void counters_are_enabled_and_disabled(void)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
 	long before;
@@ -229,7 +229,7 @@ static void on_and_off(void)
  * Enabling, disabling and resetting counters changes the generation, so that a walk over counters
  * can detect it.
  */
-static void switching_is_a_change(void)
+static void switching_changes_the_generation(void)
 {
 	u64 before;
 
@@ -247,7 +247,7 @@ static void switching_is_a_change(void)
 	CHECK_INT(dk_registry_generation(t_reg), before + 3);
 }
 
-static void registries_count_apart(void)
+static void registries_count_separately(void)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
 	struct dk_registry *other;
@@ -275,7 +275,7 @@ static int disable_inside(struct dk_call *c, struct dk_obj *x)
 	return 0;
 }
 
-static void disable_from_inside(void)
+static void atomic_function_cannot_disable_counters(void)
 {
 	static const struct dk_impl atomic[] = {
 		DK_IMPL_ATOMIC(tock, DK_XPU, disable_inside),
@@ -325,16 +325,16 @@ static void refusals(void)
 }
 
 T_SUITE(stats,
-	T(each_call_counts),
-	T(fallback_of_a_device_counts),
-	T(device_of_a_second_object_counts),
-	T(operator_for_one_device_counts),
+	T(each_call_is_counted),
+	T(fallback_of_a_device_is_counted),
+	T(call_counts_for_the_device_of_a_second_object),
+	T(same_device_call_is_counted),
 	T(tables_of_a_device_are_freed),
-	T(each_call_by_the_rules_counts),
-	T(refused_calls_do_not_count),
-	T(walk_is_that_of_functions),
-	T(on_and_off),
-	T(switching_is_a_change),
-	T(registries_count_apart),
-	T(disable_from_inside),
+	T(each_call_by_the_rules_is_counted),
+	T(only_calls_of_defined_operators_are_counted),
+	T(statistics_follow_the_order_of_functions),
+	T(counters_are_enabled_and_disabled),
+	T(switching_changes_the_generation),
+	T(registries_count_separately),
+	T(atomic_function_cannot_disable_counters),
 	T(refusals));

@@ -8,7 +8,7 @@ DK_OP(swap_new, "stats_changes::swap", (struct dk_obj *x, int n), (x, n), (x));
 
 /* ---- registering and unregistering --------------------------------------- */
 
-static void functions_come_and_go(void)
+static void functions_register_and_unregister(void)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
 	static struct dk_provider guest;
@@ -28,7 +28,7 @@ static void functions_come_and_go(void)
 	CHECK_INT(c_served(DK_XPU), 1);
 	CHECK_INT(c_by_provider("guest"), 3);
 	dk_op_put(op);
-	t_leave(&guest);
+	t_unregister(&guest);
 	CHECK_INT(c_served(DK_XPU), -1);
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), -1);
 	/* a new function begins at 0, whatever counters it gets */
@@ -39,12 +39,12 @@ static void functions_come_and_go(void)
 	CHECK_INT(c_by_provider("guest"), 0);
 	CHECK_INT(c_served(DK_XPU), 0);
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), 0);
-	t_leave(&guest);
+	t_unregister(&guest);
 	CHECK_INT(c_uncounted(), 0);
 }
 
 /* Checks that the sum of all counters, removed counts and uncounted calls is @calls. */
-static void all_are(u64 calls)
+static void check_sum(u64 calls)
 {
 	static const char *const names[] = { "counted::tick", "counted::tock", "counted::tack" };
 	struct dk_stat s = { .size = sizeof(s) };
@@ -62,7 +62,7 @@ static void all_are(u64 calls)
 }
 
 /* Functions, a fallback, a device and an operator are unregistered, in several ways. */
-static void counts_of_what_is_gone_stay(void)
+static void counts_of_removed_functions_stay(void)
 {
 	static const struct dk_impl next = DK_FALLBACK(DK_PYTHON, c_serve_all);
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
@@ -85,16 +85,16 @@ static void counts_of_what_is_gone_stay(void)
 	CHECK_OK(c_call_tick(c_on(c_backend, c_card, 0)));
 	CHECK_OK(c_call_tick(x));
 	CHECK_INT(c_get().gone, 0);
-	all_are(6);
+	check_sum(6);
 	/* withdrawn functions count as gone before they are drained */
 	CHECK_OK(dk_impls_withdraw(&guest, c_tack_impls, &t_why));
 	CHECK_INT(c_get().gone, 2);
-	all_are(6);
+	check_sum(6);
 	/* so does a fallback, and the next fallback begins at 0 */
 	CHECK_OK(dk_impls_withdraw(&guest, &c_fallback, &t_why));
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), -1);
 	CHECK_INT(c_get().gone, 3);
-	all_are(6);
+	check_sum(6);
 	counters = c_get().counters;
 	CHECK_OK(dk_fallback_register(&guest, &next, &t_why));
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), 0);
@@ -103,14 +103,14 @@ static void counts_of_what_is_gone_stay(void)
 	CHECK_OK(dk_provider_drain(&guest));
 	CHECK(c_get().counters < counters);
 	CHECK_INT(c_get().gone, 3);
-	all_are(6);
+	check_sum(6);
 	/* without a definition, the operator and its counter of unserved calls are freed */
-	t_leave(&guest);
+	t_unregister(&guest);
 	CHECK_INT(c_get().gone, 4);
 	CHECK_OK(dk_device_unregister(&c_prov, c_card, &t_why));
 	CHECK_INT(c_get().gone, 5);
 	CHECK_INT(c_served(DK_CPU), 1);
-	all_are(6);
+	check_sum(6);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 	CHECK_INT(c_get().gone, 0);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
@@ -141,7 +141,7 @@ static u32 counters_of_fallback(struct dk_provider *guest)
  * counter of a fallback is still released with the fallback, and its count is added to "gone" of
  * struct dk_stats.
  */
-static void replaced_operators_count_no_more(void)
+static void replaced_operator_releases_its_counter(void)
 {
 	struct dk_provider guest = DK_PROVIDER("guest");
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, DK_PYTHON);
@@ -167,7 +167,7 @@ static void replaced_operators_count_no_more(void)
 }
 
 /* A reset clears all counts, including those of fallbacks, unserved calls and removed functions. */
-static void reset_is_of_all(void)
+static void reset_clears_all_counts(void)
 {
 	static const struct dk_impl gone = DK_IMPL(tick, DK_CUDA, c_here);
 
@@ -189,7 +189,7 @@ static void reset_is_of_all(void)
 	CHECK_INT(c_get().gone, 0);
 	CHECK_INT(c_missing(), 0);
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), 0);
-	all_are(0);
+	check_sum(0);
 }
 
 #define IN_BLOCK	511	/* counters in the first block */
@@ -259,7 +259,7 @@ static void counters_are_used_again(void)
 
 /* ---- memory -------------------------------------------------------------- */
 
-static void no_memory_leaves_them_off(void)
+static void enable_fails_without_memory(void)
 {
 	unsigned int nth, failed, slow = 0;
 	long before;
@@ -304,7 +304,7 @@ static void no_memory_leaves_them_off(void)
  * as uncounted; enabling again gives it a counter. Without memory for the table with counters, the
  * slow path counts.
  */
-static void no_change_fails_for_a_counter(void)
+static void change_succeeds_without_a_counter(void)
 {
 	struct dk_stat s = { .size = sizeof(s) };
 	unsigned int i, nth, uncovered = 0, slow = 0;
@@ -373,7 +373,7 @@ static void register_uncounted(const struct dk_impl *impl, struct dk_op *op)
 }
 
 /* Two functions have no counters. If there is memory for one counter, one of them is counted. */
-static void a_function_with_a_counter_is_counted(bool by_enable)
+static void check_function_with_a_counter(bool by_enable)
 {
 	struct dk_impl other[2];
 	struct dk_op *op[2];
@@ -416,24 +416,24 @@ static void a_function_with_a_counter_is_counted(bool by_enable)
 	t_close();
 }
 
-static void counters_of_a_half(void)
+static void enable_gives_one_of_two_counters(void)
 {
-	a_function_with_a_counter_is_counted(true);
+	check_function_with_a_counter(true);
 }
 
-static void counters_of_a_refused_change(void)
+static void refused_change_gives_one_of_two_counters(void)
 {
-	a_function_with_a_counter_is_counted(false);
+	check_function_with_a_counter(false);
 }
 
 T_SUITE(stats_changes,
-	T(functions_come_and_go),
-	T(counts_of_what_is_gone_stay),
-	T(replaced_operators_count_no_more),
-	T(reset_is_of_all),
+	T(functions_register_and_unregister),
+	T(counts_of_removed_functions_stay),
+	T(replaced_operator_releases_its_counter),
+	T(reset_clears_all_counts),
 	T(many_functions),
 	T(counters_are_used_again),
-	T(no_memory_leaves_them_off),
-	T(no_change_fails_for_a_counter),
-	T(counters_of_a_half),
-	T(counters_of_a_refused_change));
+	T(enable_fails_without_memory),
+	T(change_succeeds_without_a_counter),
+	T(enable_gives_one_of_two_counters),
+	T(refused_change_gives_one_of_two_counters));

@@ -64,7 +64,7 @@ static void threads_count_exactly(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-static void call_on_and_on(void *unused)
+static void call_until_stopped(void *unused)
 {
 	while (!w_load(stop)) {
 		w_add(&calls_failed, !!c_call_tick(c_on(DK_BACKEND_CPU, 0, 0)));
@@ -84,7 +84,7 @@ static void reset_while_calls_run(void)
 
 	c_open(0);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
-	start_all(t, call_on_and_on);
+	start_all(t, call_until_stopped);
 	for (i = 0; i < 200; i++) {
 		before = w_sum(&calls_made);
 		CHECK_OK(dk_stats_reset(t_reg, &t_why));
@@ -114,7 +114,7 @@ static void all_changes_while_calls_run(void)
 	unsigned int i;
 
 	c_open(0);
-	start_all(t, call_on_and_on);
+	start_all(t, call_until_stopped);
 	for (i = 0; i < 60; i++) {
 		CHECK_OK(dk_stats_enable(t_reg, &t_why));
 		t_join(&guest, "guest");
@@ -125,14 +125,14 @@ static void all_changes_while_calls_run(void)
 		CHECK_OK(c_call_tick(c_on(DK_BACKEND_XPU, 0, 0)));
 		CHECK_INT(c_by_provider("guest"), 2);
 		if (i % 2)
-			t_leave(&guest);
+			t_unregister(&guest);
 		CHECK_OK(dk_stats_disable(t_reg, &t_why));
 		if (i % 2 == 0)
-			t_leave(&guest);
+			t_unregister(&guest);
 	}
 	join_all(t);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
-	start_all(t, call_on_and_on);
+	start_all(t, call_until_stopped);
 	w_sleep_us(1000);
 	join_all(t);
 	CHECK_INT(c_served(DK_CPU), w_sum(&calls_made));

@@ -10,14 +10,14 @@
 #define MANY	(T_KERNEL ? 2000 : 20000)
 #define SEED	0x9e3779b97f4a7c15ull
 
-DK_OP(slot, "table_slots::slot", (struct dk_obj *x, int *who), (x, who), (x));
-typedef int (*slot_function)(struct dk_call *c, struct dk_obj *x, int *who);
+DK_OP(slot, "table_slots::slot", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+typedef int (*slot_function)(struct dk_call *c, struct dk_obj *x, int *served_by);
 
 /* A function for each of 140 entries: at_0_0() is for entry 0, at_13_9() for entry 139. */
 #define AT(tens, ones)							\
-static int at_##tens##_##ones(struct dk_call *c, struct dk_obj *x, int *who) \
+static int at_##tens##_##ones(struct dk_call *c, struct dk_obj *x, int *served_by) \
 {									\
-	*who = (tens) * 10 + (ones);					\
+	*served_by = (tens) * 10 + (ones);				\
 	return 0;							\
 }
 
@@ -70,9 +70,9 @@ static void setup(const char *name, unsigned int holes)
 
 static int call(const struct dk_local *local, struct dk_obj *x)
 {
-	int who = -1, err = slot_at(op, local, x, &who);
+	int served_by = -1, err = slot_at(op, local, x, &served_by);
 
-	return err ? err : who;
+	return err ? err : served_by;
 }
 
 static int route(const struct dk_obj *x, struct dk_keyset inc, struct dk_keyset exc)

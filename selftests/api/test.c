@@ -28,7 +28,7 @@ static struct {
 static bool keeps;	/* nothing is freed after this test */
 static bool grows;	/* this test defines operators that the default registry keeps */
 
-static void forget(void)
+static void reset_env(void)
 {
 	memset(&env, 0, sizeof(env));
 	t_reg = NULL;
@@ -113,7 +113,7 @@ static long run_once(const struct t_suite *suite, const struct t_case *c)
 	c->run();
 	if (!keeps)
 		t_close();
-	forget();
+	reset_env();
 	return keeps ? 0 : dk_test_allocs() - allocs;
 }
 
@@ -211,9 +211,9 @@ unsigned int t_run(const struct t_suite *const *suites, unsigned int n)
 /* ---- functions ------------------------------------------------------------ */
 
 #define FUNCTION(n)							\
-static int f##n(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who) \
+static int f##n(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *served_by) \
 {									\
-	*who = n;							\
+	*served_by = n;							\
 	return 0;							\
 }
 
@@ -368,7 +368,7 @@ void t_close(void)
 		dk_op_put(env.ops[--env.num_ops]);
 	while ((prov = newest_provider())) {
 		if (prov->core)
-			t_leave(prov);
+			t_unregister(prov);
 		else
 			remove_provider(prov);
 	}
@@ -450,7 +450,7 @@ void t_join(struct dk_provider *prov, const char *name)
 	t_register(prov);
 }
 
-void t_leave(struct dk_provider *prov)
+void t_unregister(struct dk_provider *prov)
 {
 	remove_provider(prov);
 	CHECK_OK(dk_provider_unregister(prov));
@@ -461,7 +461,7 @@ void t_leave(struct dk_provider *prov)
 
 static struct dk_entry entry;
 
-static const char *tell(const struct dk_entry *e)
+static const char *label_of(const struct dk_entry *e)
 {
 	if (e->provenance == DK_PROV_AMBIGUOUS)
 		return "ambiguous";
@@ -470,7 +470,7 @@ static const char *tell(const struct dk_entry *e)
 	return e->label;
 }
 
-static bool look(struct dk_op *op, u32 device, unsigned int key)
+static bool read_entry(struct dk_op *op, u32 device, unsigned int key)
 {
 	const struct dk_layout *l = dk_registry_layout(t_reg);
 
@@ -481,12 +481,12 @@ static bool look(struct dk_op *op, u32 device, unsigned int key)
 
 const char *t_serves(struct dk_op *op, u32 device, unsigned int key)
 {
-	return look(op, device, key) ? tell(&entry) : "error";
+	return read_entry(op, device, key) ? label_of(&entry) : "error";
 }
 
 unsigned int t_rule(struct dk_op *op, u32 device, unsigned int key)
 {
-	return look(op, device, key) ? entry.provenance : ~0u;
+	return read_entry(op, device, key) ? entry.provenance : ~0u;
 }
 
 unsigned int t_rule_served(void)
@@ -503,8 +503,8 @@ int t_route(struct dk_op *op, const struct dk_obj *x, const struct dk_obj *y)
 	return dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 2, &t_answer);
 }
 
-const char *t_goes(struct dk_op *op, const struct dk_obj *x,
-		   const struct dk_obj *y)
+const char *t_route_label(struct dk_op *op, const struct dk_obj *x,
+			  const struct dk_obj *y)
 {
 	switch (t_route(op, x, y)) {
 	case 0:
@@ -552,9 +552,9 @@ void t_first_call(void)
 int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y)
 {
 	struct dk_local local = t_no_local();
-	int who = -1, err = t_op_at(op, &local, x, y, &who);
+	int served_by = -1, err = t_op_at(op, &local, x, y, &served_by);
 
-	return err ? err : who;
+	return err ? err : served_by;
 }
 
 struct dk_obj t_obj(u64 bits)

@@ -19,7 +19,7 @@
 
 #define T_KERNEL	1
 /* 1 if dkc_in_atomic() can detect an RCU read section. */
-#define T_SEES_ATOMIC	IS_ENABLED(CONFIG_PREEMPT_COUNT)
+#define T_DETECTS_ATOMIC	IS_ENABLED(CONFIG_PREEMPT_COUNT)
 /* Called between the steps of a long test. */
 #define t_pause()	cond_resched()
 #else
@@ -39,7 +39,7 @@ typedef __u64 u64;
 typedef __s64 s64;
 
 #define T_KERNEL	0
-#define T_SEES_ATOMIC	1
+#define T_DETECTS_ATOMIC	1
 #define t_pause()	do { } while (0)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
@@ -112,9 +112,9 @@ void t_skip(const char *reason);
 /* Returns true, and skips the test, if this kernel cannot detect that a caller is atomic. */
 static inline bool t_skip_atomic(void)
 {
-	if (!T_SEES_ATOMIC)
-		t_skip("a kernel without CONFIG_PREEMPT_COUNT cannot see an atomic call");
-	return !T_SEES_ATOMIC;
+	if (!T_DETECTS_ATOMIC)
+		t_skip("a kernel without CONFIG_PREEMPT_COUNT cannot detect an atomic call");
+	return !T_DETECTS_ATOMIC;
 }
 
 /* Prints a line of information. */
@@ -129,13 +129,13 @@ void t_free(void *p);
 
 /* ---- an operator, its functions, and results ------------------------------ */
 
-/* The operator of t_functions, each of which stores its number in *who. */
+/* The operator of t_functions, each of which stores its number in *served_by. */
 DK_OP(t_op, "t::op",
-	(struct dk_obj *x, struct dk_obj *y, int *who), (x, y, who), (x, y));
-typedef int (*t_function)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who);
+	(struct dk_obj *x, struct dk_obj *y, int *served_by), (x, y, served_by), (x, y));
+typedef int (*t_function)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *served_by);
 
 #define T_FUNCTIONS	32
-/* Function number N stores N in *who and has the label "fN". */
+/* Function number N stores N in *served_by and has the label "fN". */
 extern const t_function t_functions[T_FUNCTIONS];
 extern const char *const t_labels[T_FUNCTIONS];
 
@@ -177,9 +177,9 @@ void t_keep(void);
 /* Prevents a second run of the test, because the default registry keeps the test's operators. */
 void t_grow(void);
 
-/* t_join() fills in and registers a provider of the open registry; t_leave() unregisters it. */
+/* t_join() fills in and registers a provider of the open registry; t_unregister() removes it. */
 void t_join(struct dk_provider *prov, const char *name);
-void t_leave(struct dk_provider *prov);
+void t_unregister(struct dk_provider *prov);
 /* Registers a provider that is filled in already, in the registry that it names. */
 void t_register(struct dk_provider *prov);
 
@@ -208,8 +208,8 @@ unsigned int t_rule_served(void);
 /* Routes a call with two objects, without local state, and stores the route in t_answer. */
 int t_route(struct dk_op *op, const struct dk_obj *x, const struct dk_obj *y);
 /* Returns the label of the function that serves the call, or the error, such as "-ENOSYS". */
-const char *t_goes(struct dk_op *op, const struct dk_obj *x,
-		   const struct dk_obj *y);
+const char *t_route_label(struct dk_op *op, const struct dk_obj *x,
+			  const struct dk_obj *y);
 /* Calls by handle, without local state. Returns the number of the function or an error. */
 int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y);
 /* Returns the number of calls that are inside functions of a provider. */

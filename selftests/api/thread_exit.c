@@ -53,9 +53,9 @@ static void end(void)
 
 /* ---- a thread inside calls -------------------------------------------------- */
 
-struct visitor {
+struct thread_calls {
 	unsigned int n;		/* number of calls, all entered at once */
-	bool leaves;		/* the calls, in a destructor */
+	bool leaves_at_end;		/* the calls, in a destructor */
 	pthread_key_t key;
 	unsigned int rounds;	/* of destructors before the one that leaves */
 	int error;
@@ -64,7 +64,7 @@ struct visitor {
 	struct dk_frame calls[DEEP];
 };
 
-static void enter(struct visitor *v)
+static void enter(struct thread_calls *v)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *const objs[] = { &x };
@@ -75,7 +75,7 @@ static void enter(struct visitor *v)
 					    objs, 1);
 }
 
-static void leave(struct visitor *v)
+static void leave(struct thread_calls *v)
 {
 	unsigned int i;
 
@@ -83,9 +83,9 @@ static void leave(struct visitor *v)
 		dk_call_leave(&v->calls[i - 1]);
 }
 
-static struct visitor *visitor(unsigned int n)
+static struct thread_calls *thread_calls_new(unsigned int n)
 {
-	struct visitor *v = t_alloc(sizeof(*v));
+	struct thread_calls *v = t_alloc(sizeof(*v));
 
 	v->n = n;
 	return v;
@@ -94,9 +94,9 @@ static struct visitor *visitor(unsigned int n)
 /* ---- the end of a thread ----------------------------------------------------- */
 
 /* Runs after the library's own destructor: its key is the younger one. */
-static void at_the_end(void *data)
+static void leave_in_destructor(void *data)
 {
-	struct visitor *v = data;
+	struct thread_calls *v = data;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_inside in = { .size = sizeof(in) };
 
@@ -115,16 +115,16 @@ static void at_the_end(void *data)
 
 static void *enter_and_end(void *data)
 {
-	struct visitor *v = data;
+	struct thread_calls *v = data;
 
-	if (v->leaves)
+	if (v->leaves_at_end)
 		v->error = -pthread_setspecific(v->key, v);
 	if (!v->error)
 		enter(v);
 	return NULL;
 }
 
-static void run_and_end(struct visitor *v)
+static void run_and_end(struct thread_calls *v)
 {
 	pthread_t thread;
 
@@ -133,19 +133,19 @@ static void run_and_end(struct visitor *v)
 	CHECK_OK(v->error);
 }
 
-static void left_in_a_destructor(void)
+static void destructor_leaves_calls(void)
 {
 	static const unsigned int depths[] = { 0, 1, 2, DEEP };
 	unsigned int i;
 
 	begin();
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
-		struct visitor *v = visitor(depths[i]);
+		struct thread_calls *v = thread_calls_new(depths[i]);
 
-		v->leaves = true;
+		v->leaves_at_end = true;
 		/* the library's key is made by the first call of the process */
 		t_first_call();
-		CHECK_OK(pthread_key_create(&v->key, at_the_end));
+		CHECK_OK(pthread_key_create(&v->key, leave_in_destructor));
 		run_and_end(v);
 		CHECK_INT(v->inside_at_end, depths[i]);
 		CHECK(!v->exited_at_end);
@@ -171,7 +171,7 @@ static void first_call_of_another_thread(void)
 }
 
 /* The library's destructor does not run after the last round; another thread frees the memory. */
-static void left_in_the_last_round(void)
+static void last_destructor_round_leaves_calls(void)
 {
 	static const unsigned int depths[] = { 1, DEEP };
 	unsigned int i, n;
@@ -186,11 +186,11 @@ static void left_in_the_last_round(void)
 	first_call_of_another_thread();
 	before = dk_test_allocs();
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
-		struct visitor *v = visitor(depths[i]);
+		struct thread_calls *v = thread_calls_new(depths[i]);
 
-		v->leaves = true;
+		v->leaves_at_end = true;
 		v->rounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
-		CHECK_OK(pthread_key_create(&v->key, at_the_end));
+		CHECK_OK(pthread_key_create(&v->key, leave_in_destructor));
 		run_and_end(v);
 		CHECK_INT(v->inside_at_end, depths[i]);
 		CHECK(v->exited_at_end);
@@ -205,15 +205,15 @@ static void left_in_the_last_round(void)
 	end();
 }
 
-static void thread_ends_inside(struct visitor *v)
+static void thread_ends_inside(struct thread_calls *v)
 {
 	struct dk_inside in = { .size = sizeof(in) };
-	struct visitor *other = visitor(1);
+	struct thread_calls *other = thread_calls_new(1);
 
 	run_and_end(v);
 	/* the end of another thread, which leaves its call, changes nothing */
-	other->leaves = true;
-	CHECK_OK(pthread_key_create(&other->key, at_the_end));
+	other->leaves_at_end = true;
+	CHECK_OK(pthread_key_create(&other->key, leave_in_destructor));
 	run_and_end(other);
 	pthread_key_delete(other->key);
 	t_free(other);
@@ -228,15 +228,15 @@ static void thread_ends_inside(struct visitor *v)
 }
 
 /* These calls can never be left, so the registries stay until the program ends. */
-static void ended_inside(void)
+static void thread_ends_inside_calls(void)
 {
-	static struct visitor *kept[2];
+	static struct thread_calls *kept[2];
 
 	t_keep();
-	kept[0] = visitor(1);
+	kept[0] = thread_calls_new(1);
 	begin();
 	thread_ends_inside(kept[0]);
-	kept[1] = visitor(DEEP);
+	kept[1] = thread_calls_new(DEEP);
 	begin();
 	thread_ends_inside(kept[1]);
 }
@@ -244,7 +244,7 @@ static void ended_inside(void)
 /* ---- left on another thread -------------------------------------------------- */
 
 /* Stores into @text what is written to stderr while a function runs. */
-static void listen(char *text, size_t size, void (*run)(void *data), void *data)
+static void capture_stderr(char *text, size_t size, void (*run)(void *data), void *data)
 {
 	int fd = memfd_create("stderr", 0), old = dup(STDERR_FILENO);
 	ssize_t n;
@@ -259,18 +259,18 @@ static void listen(char *text, size_t size, void (*run)(void *data), void *data)
 	close(old);
 }
 
-static void *leave_here(void *data)
+static void *first_call_and_leave(void *data)
 {
 	t_first_call();
 	leave(data);
 	return NULL;
 }
 
-static void leave_elsewhere(void *data)
+static void leave_on_new_thread(void *data)
 {
 	pthread_t thread;
 
-	CHECK_OK(pthread_create(&thread, NULL, leave_here, data));
+	CHECK_OK(pthread_create(&thread, NULL, first_call_and_leave, data));
 	pthread_join(thread, NULL);
 }
 
@@ -283,9 +283,9 @@ static void *drain(void *data)
 	return NULL;
 }
 
-static void left_on_another_thread(unsigned int n)
+static void leave_on_another_thread(unsigned int n)
 {
-	struct visitor *v = visitor(n);
+	struct thread_calls *v = thread_calls_new(n);
 	pthread_t thread;
 	char text[8192 + 2048], want[128];
 	int err = 0;
@@ -293,7 +293,7 @@ static void left_on_another_thread(unsigned int n)
 	begin();
 	enter(v);
 	CHECK_OK(v->error);
-	listen(text, sizeof(text), leave_elsewhere, v);
+	capture_stderr(text, sizeof(text), leave_on_new_thread, v);
 	snprintf(want, sizeof(want),
 		 "dispatchkey: thread_exit::visit was entered on thread %d: it cannot be left on thread ",
 		 (int)gettid());
@@ -311,10 +311,10 @@ static void left_on_another_thread(unsigned int n)
 	t_free(v);
 }
 
-static void left_elsewhere(void)
+static void call_cannot_be_left_on_another_thread(void)
 {
-	left_on_another_thread(1);
-	left_on_another_thread(DEEP);
+	leave_on_another_thread(1);
+	leave_on_another_thread(DEEP);
 }
 
 /* ---- left twice ---------------------------------------------------------------- */
@@ -325,16 +325,16 @@ static void leave_again(void *data)
 }
 
 /* Later calls use the slots of the first ones, and stay inside when those are left again. */
-static void left_twice_beside(unsigned int n)
+static void leave_twice(unsigned int n)
 {
-	struct visitor *v = visitor(n), *w = visitor(n);
+	struct thread_calls *v = thread_calls_new(n), *w = thread_calls_new(n);
 	char text[8192];
 
 	begin();
 	enter(v);
 	leave(v);
 	enter(w);
-	listen(text, sizeof(text), leave_again, v);
+	capture_stderr(text, sizeof(text), leave_again, v);
 	if (!CHECK(!strncmp(text, "dispatchkey: a call was left twice\n", 35)))
 		t_note("stderr: %s", text);
 	CHECK_INT(t_num_inside(prov), n);
@@ -346,10 +346,10 @@ static void left_twice_beside(unsigned int n)
 	t_free(v);
 }
 
-static void left_twice(void)
+static void call_cannot_be_left_twice(void)
 {
-	left_twice_beside(1);
-	left_twice_beside(DEEP);
+	leave_twice(1);
+	leave_twice(DEEP);
 }
 
 /* ---- counters in threads that are registered with liburcu -------------------- */
@@ -368,7 +368,7 @@ static void *call_as_a_reader_of_liburcu(void *data)
 	return NULL;
 }
 
-static void counted_where_liburcu_is_used(void)
+static void calls_of_liburcu_readers_are_counted(void)
 {
 	struct dk_stats s = { .size = sizeof(s) };
 	struct dk_stat count = { .size = sizeof(count) };
@@ -391,36 +391,36 @@ static void counted_where_liburcu_is_used(void)
 
 /* ---- the program's own read sections ------------------------------------------- */
 
-static u32 is_in, let_go;
+static u32 is_inside, may_return;
 
 static void *read_and_stay(void *data)
 {
 	urcu_bp_register_thread();
 	urcu_bp_read_lock();
-	w_store_release(is_in, 1);
-	while (!w_load_acquire(let_go))
+	w_store_release(is_inside, 1);
+	while (!w_load_acquire(may_return))
 		sched_yield();
 	urcu_bp_read_unlock();
 	return NULL;
 }
 
 /* A read section of the program prolongs a grace period, but not a deadline. */
-static void deadline_beside_a_reader_of_liburcu(void)
+static void deadline_ends_during_a_read_section(void)
 {
 	pthread_t thread;
 
 	begin();
-	is_in = 0;
-	let_go = 0;
+	is_inside = 0;
+	may_return = 0;
 	CHECK_OK(pthread_create(&thread, NULL, read_and_stay, NULL));
-	while (!w_load_acquire(is_in))
+	while (!w_load_acquire(is_inside))
 		sched_yield();
 	/* refuses: dk_provider_unregister_timeout ETIMEDOUT GRACE */
 	CHECK_INT(dk_provider_unregister_timeout(prov, 20, &t_why), -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_GRACE);
 	CHECK_STR(t_why.name, "exits");
 	CHECK_INT(t_num_inside(prov), 0);
-	w_store_release(let_go, 1);
+	w_store_release(may_return, 1);
 	pthread_join(thread, NULL);
 	CHECK_OK(dk_provider_unregister(prov));
 	CHECK(!prov->core);
@@ -429,7 +429,7 @@ static void deadline_beside_a_reader_of_liburcu(void)
 }
 
 /* A grace period would wait for the caller's own section. */
-static void not_from_a_read_section(void)
+static void read_section_cannot_unregister(void)
 {
 	begin();
 	urcu_bp_read_lock();
@@ -447,7 +447,7 @@ static void not_from_a_read_section(void)
 static int unregister_in_child(void)
 {
 	alarm(20);
-	w_store_release(graces_held_back, false);
+	w_store_release(hold_grace_periods, false);
 	return dk_provider_unregister_timeout(prov, 10000, NULL) || prov->core;
 }
 
@@ -458,7 +458,7 @@ static void fork_in_a_grace_period(void)
 	pid_t pid;
 
 	begin();
-	w_store_release(graces_held_back, true);
+	w_store_release(hold_grace_periods, true);
 	CHECK_INT(dk_provider_unregister_timeout(prov, 1, &t_why), -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_GRACE);
 	fflush(stdout);
@@ -469,19 +469,19 @@ static void fork_in_a_grace_period(void)
 		waitpid(pid, &status, 0);
 		CHECK_INT(status, 0);
 	}
-	w_store_release(graces_held_back, false);
+	w_store_release(hold_grace_periods, false);
 	CHECK_OK(dk_provider_unregister(prov));
 	CHECK_OK(dk_provider_register(prov, &t_why));
 	end();
 }
 
 T_SUITE(thread_exit,
-	T(left_in_a_destructor),
-	T(left_in_the_last_round),
-	T(ended_inside),
-	T(left_elsewhere),
-	T(left_twice),
-	T(counted_where_liburcu_is_used),
-	T(deadline_beside_a_reader_of_liburcu),
-	T(not_from_a_read_section),
+	T(destructor_leaves_calls),
+	T(last_destructor_round_leaves_calls),
+	T(thread_ends_inside_calls),
+	T(call_cannot_be_left_on_another_thread),
+	T(call_cannot_be_left_twice),
+	T(calls_of_liburcu_readers_are_counted),
+	T(deadline_ends_during_a_read_section),
+	T(read_section_cannot_unregister),
 	T(fork_in_a_grace_period));

@@ -26,7 +26,7 @@ static void call_while_all_changes(void)
 static bool stop;
 
 /* Returns true until @end and, if the other thread has completed no round yet, 20 s longer. */
-static bool goes_on(u64 end, const unsigned int *rounds)
+static bool must_continue(u64 end, const unsigned int *rounds)
 {
 	u64 now = w_now_us();
 
@@ -61,7 +61,7 @@ static void *define_and_undefine(void *data)
 }
 
 /* Calls by handle are served, or fail because the operator or its functions are missing. */
-static void call_while_operators_come_and_go(void)
+static void call_while_operators_are_redefined(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
 	static struct dk_provider keeper;
@@ -79,7 +79,7 @@ static void call_while_operators_come_and_go(void)
 	stop = false;
 	counting_begin();
 	t_start(&thread, define_and_undefine, &rounds);
-	while (goes_on(end, &rounds)) {
+	while (must_continue(end, &rounds)) {
 		int err = count_at(count_handle, &dk_local_default, &x);
 
 		served += !err;
@@ -92,7 +92,7 @@ static void call_while_operators_come_and_go(void)
 	pthread_join(thread, NULL);
 	CHECK_INT(wrong, 0);
 	CHECK_INT(w_sum(&churn_poisoned), 0);
-	CHECK_INT(served, w_sum(&churn_served_by_the_gone));
+	CHECK_INT(served, w_sum(&churn_served_by_unregistered));
 	CHECK(rounds);
 	t_note("%u rounds, %llu served, %llu refused", rounds,
 	       (unsigned long long)served, (unsigned long long)refused);
@@ -108,7 +108,7 @@ static int fresh_here(struct dk_call *c, struct dk_obj *x)
 }
 
 /* Defines the operator alternately as one that may sleep and as an atomic one. */
-static void *define_and_leave(void *data)
+static void *define_and_unregister(void *data)
 {
 	static const struct dk_impl sleepable[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
 	static const struct dk_impl atomic[] = { DK_IMPL_ATOMIC(fresh, DK_CPU, fresh_here) };
@@ -130,7 +130,7 @@ static void *define_and_leave(void *data)
 }
 
 /* Every call is the first one with its declaration, so it looks up the operator. */
-static void look_up_while_operators_come_and_go(void)
+static void look_up_while_operators_are_redefined(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *const objs[] = { &x };
@@ -140,8 +140,8 @@ static void look_up_while_operators_come_and_go(void)
 	pthread_t thread;
 
 	stop = false;
-	t_start(&thread, define_and_leave, &rounds);
-	while (goes_on(end, &rounds)) {
+	t_start(&thread, define_and_unregister, &rounds);
+	while (must_continue(end, &rounds)) {
 		struct dk_op_decl decl = fresh_op;
 		struct dk_frame c;
 		int err = dk_call_enter(&c, &decl, &dk_local_default, objs, 1);
@@ -204,34 +204,34 @@ static void *call_and_stay(void *stage)
 	return (void *)err;
 }
 
-struct leaver {
+struct unregister_request {
 	struct dk_provider *prov;
 	int *stage;
-	int stage_when_left;
+	int stage_after;
 };
 
-static void *leave(void *data)
+static void *unregister_provider(void *data)
 {
-	struct leaver *me = data;
+	struct unregister_request *me = data;
 
-	t_leave(me->prov);
+	t_unregister(me->prov);
 	pthread_mutex_lock(&lock);
-	me->stage_when_left = *me->stage;
+	me->stage_after = *me->stage;
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
 
 /* A slow call delays only the unregistering of its own provider. */
-static void slow_call_delays_its_own_only(void)
+static void slow_call_delays_only_its_provider(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };
 	static const struct dk_impl of_b[] = {
 		DK_IMPL(count, DK_CPU, count_here), DK_IMPL(block, DK_CUDA, block_here),
 	};
 	static struct dk_provider a, b;
-	struct leaver leaver = { .prov = &a };
+	struct unregister_request unregister_request = { .prov = &a };
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	pthread_t caller, leaving;
+	pthread_t caller, unregistering;
 	int stage = 0;
 	u32 device;
 
@@ -250,17 +250,17 @@ static void slow_call_delays_its_own_only(void)
 	CHECK_OK(dk_device_register(&b, 1, "d", NULL, NULL, 0, &device, &t_why));
 	CHECK_OK(dk_device_unregister(&b, device, &t_why));
 	CHECK_OK(dk_provider_drain(&b));
-	t_leave(&b);
+	t_unregister(&b);
 	CHECK_INT(stage, 1);
 	/* unregistering provider a waits for the call, and later calls fail */
-	leaver.stage = &stage;
-	t_start(&leaving, leave, &leaver);
+	unregister_request.stage = &stage;
+	t_start(&unregistering, unregister_provider, &unregister_request);
 	while (block_at(block_handle, &dk_local_default, &x, NULL) != -ENOENT)
 		sched_yield();
 	set_stage(&stage, 2);
 	t_join_ok(caller);
-	pthread_join(leaving, NULL);
-	CHECK_INT(leaver.stage_when_left, 2);
+	pthread_join(unregistering, NULL);
+	CHECK_INT(unregister_request.stage_after, 2);
 }
 
 /* ---- calls within calls --------------------------------------------------- */
@@ -280,7 +280,7 @@ static int nest_here(struct dk_call *c, struct dk_obj *x, int depth, int *err)
 	return 0;
 }
 
-static void deep_calls_are_seen(void)
+static void deep_call_cannot_unregister(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(nest, DK_CPU, nest_here) };
 	static const int depths[] = { 0, 1, 62, 63, 64, 65, 200 };
@@ -322,7 +322,7 @@ static const struct dk_impl autograd_impls[] = {
 	DK_IMPL(seen, DK_AUTOGRAD_CPU, seen_autograd),
 };
 
-static void *come_and_go(void *data)
+static void *register_and_withdraw(void *data)
 {
 	unsigned int *rounds = data;
 
@@ -339,7 +339,7 @@ static void *come_and_go(void *data)
 }
 
 /* No call is lost between masking and the choice of a function, or in a redispatch. */
-static void calls_beside(unsigned int flags)
+static void call_during_changes(unsigned int flags)
 {
 	const unsigned int calls = 200000, changes = T_TSAN ? 2000 : 20000;
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
@@ -354,7 +354,7 @@ static void calls_beside(unsigned int flags)
 	CHECK_OK(dk_impls_register(&host, cpu_impls, 1, &t_why));
 	op = t_get("threads::seen");
 	stop = false;
-	t_start(&thread, come_and_go, &rounds);
+	t_start(&thread, register_and_withdraw, &rounds);
 	for (i = 0; i < calls || (w_load_acquire(rounds) < changes && i < 100 * calls); i++) {
 		err = seen_at(op, &dk_local_default, &x);
 		if (err) {
@@ -375,7 +375,7 @@ static void no_call_is_lost(void)
 	unsigned int m;
 
 	for (m = T_MODES; m--; )
-		calls_beside(t_modes[m]);
+		call_during_changes(t_modes[m]);
 }
 
 /* ---- a device that is just being registered ------------------------------- */
@@ -393,7 +393,7 @@ static int owner_here(struct dk_call *c, struct dk_obj *x, void **priv)
 
 static const struct dk_impl owner_impls[] = { DK_IMPL(owner, DK_DENSE, owner_here) };
 
-static void *cards_come_and_go(void *data)
+static void *register_and_unregister_cards(void *data)
 {
 	const unsigned int cards = T_TSAN ? 1000 : 10000;
 	unsigned int i, *failed = data;
@@ -430,7 +430,7 @@ static void new_device_has_its_own_priv(void)
 	op = t_get("threads::owner");
 	stop = false;
 	next_card = 1;
-	t_start(&thread, cards_come_and_go, &failed);
+	t_start(&thread, register_and_unregister_cards, &failed);
 	while (!w_load(stop)) {
 		void *priv = NULL;
 
@@ -443,14 +443,14 @@ static void new_device_has_its_own_priv(void)
 	pthread_join(thread, NULL);
 	CHECK_INT(failed, 0);
 	CHECK_INT(wrong, 0);
-	t_note("%u calls met a card", hits);
+	t_note("%u calls found a card", hits);
 }
 
 T_SUITE_WITH(threads, t_bound,
 	T(call_while_all_changes),
-	T(call_while_operators_come_and_go),
-	T(look_up_while_operators_come_and_go),
-	T(slow_call_delays_its_own_only),
-	T(deep_calls_are_seen),
+	T(call_while_operators_are_redefined),
+	T(look_up_while_operators_are_redefined),
+	T(slow_call_delays_only_its_provider),
+	T(deep_call_cannot_unregister),
 	T(no_call_is_lost),
 	T(new_device_has_its_own_priv));

@@ -56,14 +56,14 @@ static struct dk_obj obj(const char *set)
 	return t_obj(ks.bits);
 }
 
-static const char *goes(const char *set)
+static const char *route_label(const char *set)
 {
 	struct dk_obj x = obj(set);
 
-	return t_goes(op, &x, NULL);
+	return t_route_label(op, &x, NULL);
 }
 
-static void registering_is_accepted_and_told(void)
+static void function_without_an_entry_is_reported(void)
 {
 	struct dk_impl cuda, cpu, again;
 
@@ -82,10 +82,10 @@ static void registering_is_accepted_and_told(void)
 	CHECK_INT(dk_op_has_impl(op, DK_CUDA, &t_why), 1);
 	CHECK_INT(dk_op_is_served(op, DK_CUDA, &t_why), 0);
 	CHECK_INT(dk_op_is_served(op, DK_CPU, &t_why), 1);
-	CHECK_STR(goes("CUDA"), "-ENOSYS");
+	CHECK_STR(route_label("CUDA"), "-ENOSYS");
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_NO_ENTRY);
-	CHECK_STR(goes("CPU"), "f2");
-	CHECK_STR(goes("CPU|CUDA"), "-ENOSYS");
+	CHECK_STR(route_label("CPU"), "f2");
+	CHECK_STR(route_label("CPU|CUDA"), "-ENOSYS");
 	/* the dump shows the results of the rules, at keys with an entry */
 	CHECK_STR(t_serves(op, 0, DK_CUDA), "f3");
 	CHECK_INT(t_rule(op, 0, DK_XLA), DK_PROV_NO_ENTRY);
@@ -101,7 +101,7 @@ static void registering_is_accepted_and_told(void)
 
 static int boxed(struct dk_call *c, void *args)
 {
-	*((struct t_op_args *)args)->who = 9;
+	*((struct t_op_args *)args)->served_by = 9;
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static struct dk_impl fallback_at(unsigned int key)
 	return impl;
 }
 
-static void fallbacks_are_left_out(void)
+static void fallbacks_without_an_entry_do_not_serve(void)
 {
 	struct dk_impl tracer, twice, autograd;
 	struct dk_obj x;
@@ -128,7 +128,7 @@ static void fallbacks_are_left_out(void)
 	CHECK_INT(t_why.reason, DK_WHY_NO_ENTRY);
 	CHECK_STR(t_why.name, "Tracer");
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
-	CHECK_STR(goes("CPU|Tracer"), "-ENOSYS");
+	CHECK_STR(route_label("CPU|Tracer"), "-ENOSYS");
 	/* that fallback serves no key, so another one is not refused */
 	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
 	/* a fallback at an alias serves those of its keys that have an entry */
@@ -150,7 +150,7 @@ static void fallbacks_are_left_out(void)
 }
 
 /* SEMANTICS 6.2: only a fallthrough with an entry removes its functionality. */
-static void masks_of_what_is_there(void)
+static void only_fallthroughs_with_an_entry_mask(void)
 {
 	static const char *const keys[] = { "CUDA", "AutogradCPU", "Tracer" };
 	struct dk_impl pass[ARRAY_SIZE(keys)], cpu;
@@ -162,13 +162,13 @@ static void masks_of_what_is_there(void)
 	cpu = t_impl(&decl, key_of("CPU"), 1);
 	CHECK_OK(dk_impls_register(&prov, pass, ARRAY_SIZE(keys), &t_why));
 	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
-	CHECK_STR(goes("CPU|AutogradCPU"), "f1");
+	CHECK_STR(route_label("CPU|AutogradCPU"), "f1");
 	CHECK_INT(t_answer.effective.bits, obj("CPU").ks.bits);
-	CHECK_STR(goes("CUDA|AutogradCUDA"), "-ENOSYS");
+	CHECK_STR(route_label("CUDA|AutogradCUDA"), "-ENOSYS");
 	CHECK_INT(t_answer.effective.bits, obj("CUDA|AutogradCUDA").ks.bits);
-	CHECK_STR(goes("CUDA"), "-ENOSYS");
+	CHECK_STR(route_label("CUDA"), "-ENOSYS");
 	CHECK_INT(t_answer.effective.bits, obj("CUDA").ks.bits);
-	CHECK_STR(goes("CPU|Tracer"), "-ENOSYS");
+	CHECK_STR(route_label("CPU|Tracer"), "-ENOSYS");
 	CHECK_INT(t_answer.effective.bits, obj("CPU|Tracer").ks.bits);
 	dk_op_dump_extractor(op, text, sizeof(text));
 	CHECK(strstr(text, "Tracer"));
@@ -216,7 +216,7 @@ static void explained_by_rule_nine(void)
 }
 
 /* CPU is the higher backend in this layout, and numbers are not those of v1. */
-static void a_layout_of_ones_own(void)
+static void parsed_layout_is_trimmed(void)
 {
 	struct dk_layout *own = dk_layout_parse(OWN, &t_why);
 	struct dk_impl implicit, cpu;
@@ -232,15 +232,15 @@ static void a_layout_of_ones_own(void)
 	cpu = t_impl(&decl, key_of("CPU"), 2);
 	CHECK_OK(dk_impls_register(&prov, &implicit, 1, &t_why));
 	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
-	CHECK_STR(goes("CPU"), "f2");
-	CHECK_STR(goes("CPU|CUDA"), "f2");
-	CHECK_STR(goes("CUDA"), "-ENOSYS");
-	CHECK_STR(goes("SparseCPU"), "f1");
-	CHECK_STR(goes("AutogradOther"), "f1");
-	CHECK_STR(goes("AutogradCPU"), "-ENOSYS");	/* rule 4: the backend CPU has a function */
-	CHECK_STR(goes("DispatchKeySet()"), "f1");
+	CHECK_STR(route_label("CPU"), "f2");
+	CHECK_STR(route_label("CPU|CUDA"), "f2");
+	CHECK_STR(route_label("CUDA"), "-ENOSYS");
+	CHECK_STR(route_label("SparseCPU"), "f1");
+	CHECK_STR(route_label("AutogradOther"), "f1");
+	CHECK_STR(route_label("AutogradCPU"), "-ENOSYS");	/* rule 4: CPU has a function */
+	CHECK_STR(route_label("DispatchKeySet()"), "f1");
 	/* the layout has no Quantized, so the entry of QuantizedCPU stays empty */
-	CHECK_STR(goes("NestedTensorCPU"), "-ENOSYS");
+	CHECK_STR(route_label("NestedTensorCPU"), "-ENOSYS");
 	t_close();
 out:
 	dk_layout_free(own);
@@ -251,22 +251,22 @@ static void builtin_fallbacks(void)
 {
 	struct dk_impl cpu;
 	struct dk_obj x;
-	int who = 0;
+	int served_by = 0;
 
 	setup("v1+trimmed", DK_REGISTRY_BUILTINS);
 	cpu = t_impl(&decl, DK_CPU, 4);
 	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
 	x = obj("CPU|ADInplaceOrView|AutogradCPU|AutocastCPU");
-	CHECK_OK(t_op_at(op, &dk_local_default, &x, NULL, &who));
-	CHECK_INT(who, 4);
+	CHECK_OK(t_op_at(op, &dk_local_default, &x, NULL, &served_by));
+	CHECK_INT(served_by, 4);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 1);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CUDA), 0);
 }
 
 T_SUITE(trimmed_layouts,
-	T(registering_is_accepted_and_told),
-	T(fallbacks_are_left_out),
-	T(masks_of_what_is_there),
+	T(function_without_an_entry_is_reported),
+	T(fallbacks_without_an_entry_do_not_serve),
+	T(only_fallthroughs_with_an_entry_mask),
 	T(explained_by_rule_nine),
-	T(a_layout_of_ones_own),
+	T(parsed_layout_is_trimmed),
 	T(builtin_fallbacks));

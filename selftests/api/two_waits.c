@@ -6,9 +6,9 @@ DK_OP(hold, "two_waits::hold", (struct dk_obj *x, int *err), (x, err), (x));
 
 static struct dk_provider prov, host;
 static struct dk_op *op;
-static struct dk_obj held_on;
+static struct dk_obj held_obj;
 static u32 card;
-static int inside, has_left;
+static int inside, has_returned;
 
 static int hold_here(struct dk_call *c, struct dk_obj *x, int *err)
 {
@@ -16,13 +16,13 @@ static int hold_here(struct dk_call *c, struct dk_obj *x, int *err)
 	/* the waiting threads must not return before this function does */
 	if (err)
 		*err = dk_provider_unregister(&prov);
-	w_store_release(has_left, 1);
+	w_store_release(has_returned, 1);
 	return 0;
 }
 
-static const struct dk_impl here[] = { DK_IMPL(hold, DK_CPU, hold_here) };
-static const struct dk_impl there[] = { DK_IMPL(hold, DK_CUDA, hold_here) };
-static const struct dk_impl on_card[] = { DK_IMPL(hold, DK_DENSE, hold_here) };
+static const struct dk_impl cpu_impls[] = { DK_IMPL(hold, DK_CPU, hold_here) };
+static const struct dk_impl cuda_impls[] = { DK_IMPL(hold, DK_CUDA, hold_here) };
+static const struct dk_impl card_impls[] = { DK_IMPL(hold, DK_DENSE, hold_here) };
 
 static void setup(void)
 {
@@ -30,20 +30,20 @@ static void setup(void)
 	t_join(&host, "host");
 	t_join(&prov, "prov");
 	CHECK_OK(dk_op_define(&host, &hold_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&prov, here, 1, &t_why));
-	CHECK_OK(dk_impls_register(&prov, there, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, cpu_impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, cuda_impls, 1, &t_why));
 	CHECK_OK(dk_device_register(&prov, DK_BACKEND_PRIVATEUSE1, "card", NULL,
-				    on_card, 1, &card, &t_why));
+				    card_impls, 1, &card, &t_why));
 	op = t_get("two_waits::hold");
-	held_on = dk_obj_on(DK_BACKEND_CPU, 0);
+	held_obj = dk_obj_on(DK_BACKEND_CPU, 0);
 	inside = 0;
-	t_let_go = 0;
-	has_left = 0;
+	t_may_return = 0;
+	has_returned = 0;
 }
 
 static void *call_and_stay(void *err)
 {
-	long ret = hold_at(op, &dk_local_default, &held_on, err);
+	long ret = hold_at(op, &dk_local_default, &held_obj, err);
 
 	return (void *)ret;
 }
@@ -59,7 +59,7 @@ struct waiter {
 	int (*wait)(void);
 	int err;
 	int done;
-	int had_left;	/* the value of has_left at the end of the wait */
+	int had_returned;	/* the value of has_returned at the end of the wait */
 };
 
 static void *wait_for_calls(void *data)
@@ -67,7 +67,7 @@ static void *wait_for_calls(void *data)
 	struct waiter *me = data;
 
 	me->err = me->wait();
-	me->had_left = w_load_acquire(has_left);
+	me->had_returned = w_load_acquire(has_returned);
 	w_store_release(me->done, 1);
 	return NULL;
 }
@@ -92,11 +92,11 @@ static void end_waits(pthread_t caller, struct waiter waiters[2])
 			break;
 		w_sleep_us(1000);
 	}
-	t_let_go_and_join(caller);
+	t_release_and_join(caller);
 	for (i = 0; i < 2; i++) {
 		pthread_join(waiters[i].thread, NULL);
 		CHECK_OK(waiters[i].err);
-		CHECK_INT(waiters[i].had_left, 1);
+		CHECK_INT(waiters[i].had_returned, 1);
 	}
 }
 
@@ -108,7 +108,7 @@ static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(voi
 
 	setup();
 	if (backend == DK_BACKEND_PRIVATEUSE1)
-		held_on = dk_obj_on(backend, card);
+		held_obj = dk_obj_on(backend, card);
 	enter(&caller, NULL);
 	if (before)
 		CHECK_OK(before());
@@ -119,9 +119,9 @@ static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(voi
 
 static int withdraw(void)
 {
-	int err = dk_impls_withdraw(&prov, there, NULL);
+	int err = dk_impls_withdraw(&prov, cuda_impls, NULL);
 
-	return err ? err : dk_impls_withdraw(&prov, here, NULL);
+	return err ? err : dk_impls_withdraw(&prov, cpu_impls, NULL);
 }
 
 static int drain(void)
@@ -141,7 +141,7 @@ static int unregister_device(void)
 
 static int unregister_functions(void)
 {
-	return dk_impls_unregister(&prov, here, NULL);
+	return dk_impls_unregister(&prov, cpu_impls, NULL);
 }
 
 /* Unregisters the provider with a deadline that passes while its call is still running. */
@@ -155,42 +155,42 @@ static int go_offline(void)
 	return dk_device_set_online(t_reg, card, 0, NULL);
 }
 
-static void two_drain(void)
+static void two_threads_drain(void)
 {
 	both_wait(DK_BACKEND_CPU, withdraw, drain);
 }
 
-static void two_unregister(void)
+static void two_threads_unregister(void)
 {
 	both_wait(DK_BACKEND_CPU, NULL, unregister);
 }
 
-static void two_unregister_a_device(void)
+static void two_threads_unregister_a_device(void)
 {
 	both_wait(DK_BACKEND_PRIVATEUSE1, NULL, unregister_device);
 }
 
-static void two_unregister_functions(void)
+static void two_threads_unregister_functions(void)
 {
 	both_wait(DK_BACKEND_CPU, NULL, unregister_functions);
 }
 
-static void a_device_of_a_provider_that_unregisters(void)
+static void device_waits_while_its_provider_unregisters(void)
 {
 	both_wait(DK_BACKEND_PRIVATEUSE1, begin_to_unregister, unregister_device);
 }
 
-static void functions_of_a_provider_that_unregisters(void)
+static void functions_wait_while_their_provider_unregisters(void)
 {
 	both_wait(DK_BACKEND_CPU, begin_to_unregister, unregister_functions);
 }
 
-static void drain_of_a_provider_that_unregisters(void)
+static void drain_waits_while_its_provider_unregisters(void)
 {
 	both_wait(DK_BACKEND_CPU, begin_to_unregister, drain);
 }
 
-static void two_take_a_device_offline(void)
+static void two_threads_take_a_device_offline(void)
 {
 	both_wait(DK_BACKEND_PRIVATEUSE1, NULL, go_offline);
 }
@@ -199,7 +199,7 @@ static void two_take_a_device_offline(void)
  * An array is registered and unregistered again while a call of its previous registration is
  * running. It may be freed only after that call.
  */
-static void an_array_that_is_registered_twice(void)
+static void array_registered_again_waits_for_old_calls(void)
 {
 	struct waiter waiters[2];
 	pthread_t caller;
@@ -207,13 +207,13 @@ static void an_array_that_is_registered_twice(void)
 	setup();
 	enter(&caller, NULL);
 	start_to_wait(&waiters[0], 1, unregister_functions);
-	CHECK_OK(dk_impls_register(&prov, here, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, cpu_impls, 1, &t_why));
 	start_to_wait(&waiters[1], 2, unregister_functions);
 	end_waits(caller, waiters);
 }
 
 /* A call must not wait for itself, even if another thread waits for it. */
-static void unregister_from_inside_beside_another(void)
+static void call_cannot_unregister_while_another_thread_waits(void)
 {
 	struct waiter other = { .wait = unregister };
 	pthread_t caller;
@@ -224,21 +224,21 @@ static void unregister_from_inside_beside_another(void)
 	t_start(&other.thread, wait_for_calls, &other);
 	while (!t_is_unregistering(&prov))
 		sched_yield();
-	t_let_go_and_join(caller);
+	t_release_and_join(caller);
 	pthread_join(other.thread, NULL);
 	CHECK_INT(err, -EDEADLK);
 	CHECK_OK(other.err);
-	CHECK_INT(other.had_left, 1);
+	CHECK_INT(other.had_returned, 1);
 }
 
 T_SUITE_WITH(two_waits, t_bound,
-	T(two_drain),
-	T(two_unregister),
-	T(two_unregister_a_device),
-	T(two_unregister_functions),
-	T(a_device_of_a_provider_that_unregisters),
-	T(functions_of_a_provider_that_unregisters),
-	T(drain_of_a_provider_that_unregisters),
-	T(two_take_a_device_offline),
-	T(an_array_that_is_registered_twice),
-	T(unregister_from_inside_beside_another));
+	T(two_threads_drain),
+	T(two_threads_unregister),
+	T(two_threads_unregister_a_device),
+	T(two_threads_unregister_functions),
+	T(device_waits_while_its_provider_unregisters),
+	T(functions_wait_while_their_provider_unregisters),
+	T(drain_waits_while_its_provider_unregisters),
+	T(two_threads_take_a_device_offline),
+	T(array_registered_again_waits_for_old_calls),
+	T(call_cannot_unregister_while_another_thread_waits));

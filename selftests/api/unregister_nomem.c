@@ -39,7 +39,7 @@ static void serves(const struct t_given *given, unsigned int n)
 		if (!CHECK_STR(t_serves(op, 0, key), want.label) ||
 		    !CHECK_INT(t_rule_served(), want.rule))
 			break;
-		if (!want.is_fallthrough && !CHECK_STR(t_goes(op, &x, NULL), goes))
+		if (!want.is_fallthrough && !CHECK_STR(t_route_label(op, &x, NULL), goes))
 			break;
 	}
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
@@ -56,7 +56,7 @@ static void next_change(void)
 	CHECK_OK(dk_impls_unregister(&base, &nudge, &t_why));
 }
 
-static void leaving_without_memory(void)
+static void unregister_without_memory(void)
 {
 	static const struct t_given kept[] = {
 		{ DK_COMPOSITE_IMPLICIT_AUTOGRAD, false, "f1" },
@@ -87,13 +87,13 @@ static void leaving_without_memory(void)
 	of_prov[1] = t_impl(&decl, DK_SPARSE_CPU, 6);
 	of_prov[2] = t_impl(&decl, DK_TRACER, 7);
 	CHECK_OK(dk_impls_register(&prov, of_prov, 3, &t_why));
-	CHECK_STR(t_goes(op, &traced, NULL), "f7");
+	CHECK_STR(t_route_label(op, &traced, NULL), "f7");
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_OK(dk_impls_unregister(&prov, of_prov, &t_why));
 	CHECK(dk_test_fail_alloc(DK_TEST_EVERY));
 	CHECK(by_evaluator());
 	serves(kept, 3);
-	CHECK_STR(t_goes(op, &traced, NULL), "f2");
+	CHECK_STR(t_route_label(op, &traced, NULL), "f2");
 	CHECK_INT(t_call(op, &traced, NULL), 2);
 	dk_test_fail_alloc(0);
 	next_change();
@@ -144,7 +144,7 @@ static void leaving_without_memory(void)
 	CHECK_OK(dk_impls_register(&prov, of_prov, 3, &t_why));
 	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
 	dk_test_fail_alloc(DK_TEST_EVERY);
-	t_leave(&prov);
+	t_unregister(&prov);
 	CHECK(by_evaluator());
 	CHECK_INT(t_call(op, &other, &x), 1);
 	serves(kept, 3);
@@ -161,7 +161,7 @@ static void leaving_without_memory(void)
 
 	/* the other provider is unregistered, with the operator */
 	dk_test_fail_alloc(DK_TEST_EVERY);
-	t_leave(&base);
+	t_unregister(&base);
 	CHECK_INT(t_call(op, &traced, NULL), -ENOENT);
 	dk_op_put(op);
 	CHECK(!dk_op_get(t_reg, "nomem::leaving"));
@@ -199,13 +199,13 @@ static void atomic_operator_without_tables(void)
 	CHECK_INT(t_call(op, &traced, NULL), -ENOSYS);
 	CHECK_INT(t_call(op, &cpu, NULL), 2);
 	if (CHECK_OK(dk_call_enter_op(&c, op, &decl, &local, objs, 1))) {
-		CHECK_INT(dkc_in_atomic(), T_KERNEL && T_SEES_ATOMIC);
+		CHECK_INT(dkc_in_atomic(), T_KERNEL && T_DETECTS_ATOMIC);
 		dk_call_leave(&c);
 	}
 	CHECK(!dkc_in_atomic());
 	dk_test_fail_alloc(0);
 	dk_op_put(op);
-	t_leave(&base);
+	t_unregister(&base);
 	t_close();
 }
 
@@ -215,7 +215,7 @@ static void signature_of_no_definition(void)
 	CHECK_INT(READ_ONCE(op->sig), 0);
 }
 
-static void definition_that_is_cancelled(void)
+static void cancelled_definition_sets_no_signature(void)
 {
 	static struct dk_op_decl untyped;
 	static struct dk_impl early;
@@ -245,11 +245,11 @@ static void definition_that_is_cancelled(void)
 	CHECK(n > 1);
 	CHECK(READ_ONCE(op->sig));
 	dk_op_put(op);
-	t_leave(&base);
+	t_unregister(&base);
 	t_close();
 }
 
 T_SUITE(unregister_nomem,
-	T_PEER(13, leaving_without_memory),
+	T_PEER(13, unregister_without_memory),
 	T(atomic_operator_without_tables),
-	T(definition_that_is_cancelled));
+	T(cancelled_definition_sets_no_signature));

@@ -5,16 +5,16 @@
 /* A call leaves after this time. So a test fails, and does not hang, if a wait would never end. */
 #define STAY_US		((u64)V_LONG_MS / 2 * 1000)
 
-static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)
 {
-	*who = V_BASE;
+	*served_by = V_BASE;
 	return 0;
 }
 
 /* Returns false when the call must leave. */
-static bool stays(struct stay *s, u64 since)
+static bool must_stay(struct stay *s, u64 since)
 {
-	if (w_load_acquire(s->go))
+	if (w_load_acquire(s->may_return))
 		return false;
 	if (w_now_us() - since <= STAY_US)
 		return true;
@@ -22,34 +22,34 @@ static bool stays(struct stay *s, u64 since)
 	return false;
 }
 
-int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)
 {
 	u64 since = w_now_us();
 
-	*who = V_GUEST;
+	*served_by = V_GUEST;
 	if (!s)
 		return 0;
 	w_store_release(s->inside, true);
-	while (stays(s, since))
+	while (must_stay(s, since))
 		w_sleep_us(V_STEP_US);
 	s->plain = 1;
 	return 0;
 }
 
-static int stay_above(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+static int stay_above(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)
 {
-	return stay_below(c, x, s, who);
+	return stay_below(c, x, s, served_by);
 }
 
-int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)
 {
 	u64 since = w_now_us();
 
-	*who = V_GUEST;
+	*served_by = V_GUEST;
 	if (!s)
 		return 0;
 	w_store_release(s->inside, true);
-	while (stays(s, since))
+	while (must_stay(s, since))
 		w_spin_us(V_STEP_US / 10);
 	return 0;
 }
@@ -90,42 +90,42 @@ void v_open(void)
 
 int v_served(struct dk_op *op, struct dk_obj x)
 {
-	int who = V_NOBODY;
+	int served_by = V_NONE;
 
 	if (op == v_spin)
-		CHECK_OK(spin_at(op, &dk_local_default, &x, NULL, &who));
+		CHECK_OK(spin_at(op, &dk_local_default, &x, NULL, &served_by));
 	else
-		CHECK_OK(stay_at(op, &dk_local_default, &x, NULL, &who));
-	return who;
+		CHECK_OK(stay_at(op, &dk_local_default, &x, NULL, &served_by));
+	return served_by;
 }
 
 /* ---- a thread that stays inside a call ----------------------------------- */
 
-static void visit(void *data)
+static void make_call(void *data)
 {
-	struct visitor *v = data;
-	int who;
+	struct v_caller *v = data;
+	int served_by;
 
-	v->err = v->spins ? spin_at(v_spin, &dk_local_default, &v->x, &v->stay, &who) :
-			    stay_at(v_stay, &dk_local_default, &v->x, &v->stay, &who);
-	w_store_release(v->has_left, true);
+	v->err = v->spins ? spin_at(v_spin, &dk_local_default, &v->x, &v->stay, &served_by) :
+			    stay_at(v_stay, &dk_local_default, &v->x, &v->stay, &served_by);
+	w_store_release(v->done, true);
 }
 
-bool v_enter(struct visitor *v, struct dk_obj x, bool spins)
+bool v_enter(struct v_caller *v, struct dk_obj x, bool spins)
 {
 	memset(v, 0, sizeof(*v));
 	v->x = x;
 	v->spins = spins;
-	if (!CHECK_OK(w_start(&v->thread, "dk_visitor", visit, v)))
+	if (!CHECK_OK(w_start(&v->thread, "dk_caller", make_call, v)))
 		return false;
-	while (!w_load_acquire(v->stay.inside) && !w_load_acquire(v->has_left))
+	while (!w_load_acquire(v->stay.inside) && !w_load_acquire(v->done))
 		w_sleep_us(V_STEP_US);
 	return CHECK(w_load_acquire(v->stay.inside));
 }
 
-void v_let_go(struct visitor *v)
+void v_release(struct v_caller *v)
 {
-	w_store_release(v->stay.go, true);
+	w_store_release(v->stay.may_return, true);
 	w_join(&v->thread);
 	CHECK_OK(v->err);
 	CHECK(!v->stay.too_long);
@@ -133,31 +133,31 @@ void v_let_go(struct visitor *v)
 
 /* ---- a thread that unregisters ------------------------------------------- */
 
-static void leave(void *data)
+static void unregister_guest(void *data)
 {
-	struct leaver *l = data;
+	struct v_unregister *l = data;
 
 	l->err = dk_provider_unregister(&v_guest);
-	w_store_release(l->has_left, true);
+	w_store_release(l->done, true);
 }
 
-bool v_begin_to_leave(struct leaver *l)
+bool v_begin_unregister(struct v_unregister *l)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 
 	memset(l, 0, sizeof(*l));
-	if (!CHECK_OK(w_start(&l->thread, "dk_leaver", leave, l)))
+	if (!CHECK_OK(w_start(&l->thread, "dk_unregister", unregister_guest, l)))
 		return false;
-	while (v_served(v_stay, cpu) != V_BASE && !w_load_acquire(l->has_left))
+	while (v_served(v_stay, cpu) != V_BASE && !w_load_acquire(l->done))
 		w_sleep_us(V_STEP_US);
 	return CHECK_OK(dk_registry_check(t_reg, &t_why));
 }
 
-void v_has_left(struct leaver *l)
+void v_end_unregister(struct v_unregister *l)
 {
 	w_join(&l->thread);
 	CHECK_OK(l->err);
-	CHECK(l->has_left);
+	CHECK(l->done);
 	CHECK(!v_guest.core);
 }
 
@@ -171,11 +171,11 @@ struct dk_inside v_inside_at(unsigned int i)
 	return in;
 }
 
-bool v_told(const char *text)
+bool v_why_begins(const char *text)
 {
 	if (!strncmp(t_why.name, text, strlen(text)))
 		return true;
-	t_note("told \"%s\" and not \"%s\"", t_why.name, text);
+	t_note("reported \"%s\", expected \"%s\"", t_why.name, text);
 	return false;
 }
 
@@ -196,7 +196,7 @@ void v_switch_off(void *data)
 	w_store_release(s->is_off, true);
 }
 
-bool v_switch_off_beside(struct visitor *v, const struct dk_obj x, struct switcher *s)
+bool v_switch_off_during_call(struct v_caller *v, const struct dk_obj x, struct switcher *s)
 {
 	if (!v_enter(v, x, false) ||
 	    !CHECK_OK(w_start(&s->thread, "dk_switcher", v_switch_off, s)))

@@ -13,16 +13,18 @@
 #define V_STEP_US	200
 
 struct stay {
-	bool inside, go, too_long;
+	bool inside, may_return, too_long;
 	int plain;		/* written at the end of the function */
 };
 
 /* A call of one of these operators returns at once if @s is NULL. */
-DK_OP(stay, "visit::stay", (struct dk_obj *x, struct stay *s, int *who), (x, s, who), (x));
-DK_OP(spin, "visit::spin", (struct dk_obj *x, struct stay *s, int *who), (x, s, who), (x));
+DK_OP(stay, "visit::stay", (struct dk_obj *x, struct stay *s, int *served_by),
+	(x, s, served_by), (x));
+DK_OP(spin, "visit::spin", (struct dk_obj *x, struct stay *s, int *served_by),
+	(x, s, served_by), (x));
 
-/* Values of *who. */
-enum { V_NOBODY, V_BASE, V_GUEST };
+/* Values of *served_by. */
+enum { V_NONE, V_BASE, V_GUEST };
 
 /* "host" has functions for all keys, "guest" those for CPU and for its device "card". */
 extern struct dk_provider v_host, v_guest;
@@ -33,8 +35,8 @@ extern u32 v_card;
 #define V_GUEST_IMPLS	3
 extern const struct dk_impl v_guest_impls[V_GUEST_IMPLS];
 
-int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who);
-int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who);
+int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by);
+int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by);
 
 /* Opens a registry with these operators and providers, the backend and the card. */
 void v_open(void);
@@ -43,33 +45,33 @@ int v_served(struct dk_op *op, struct dk_obj x);
 /* Returns call number @i that is inside the guest. */
 struct dk_inside v_inside_at(unsigned int i);
 /* Returns whether the name in the last refusal begins with @text. */
-bool v_told(const char *text);
+bool v_why_begins(const char *text);
 
 /* A thread that stays inside a call. */
-struct visitor {
+struct v_caller {
 	struct w_thread thread;
 	struct stay stay;
 	struct dk_obj x;
-	bool spins, has_left;
+	bool spins, done;
 	int err;
 };
 
 /* Returns when the thread is inside v_spin or v_stay; false if it never is. */
-bool v_enter(struct visitor *v, struct dk_obj x, bool spins);
-void v_let_go(struct visitor *v);
+bool v_enter(struct v_caller *v, struct dk_obj x, bool spins);
+void v_release(struct v_caller *v);
 
 /* A thread that unregisters the guest. */
-struct leaver {
+struct v_unregister {
 	struct w_thread thread;
 	struct dk_library *lib;
 	struct dk_handle *handle;
-	bool has_left;
+	bool done;
 	int err;
 };
 
 /* Returns when new calls no longer find the guest's functions; unregistering can take longer. */
-bool v_begin_to_leave(struct leaver *l);
-void v_has_left(struct leaver *l);
+bool v_begin_unregister(struct v_unregister *l);
+void v_end_unregister(struct v_unregister *l);
 
 /* A thread that takes a device offline, or the backend if @device is 0. */
 struct switcher {
@@ -84,6 +86,6 @@ struct switcher {
 /* The function of this thread. @data: its struct switcher. */
 void v_switch_off(void *data);
 /* Returns when a call is inside and the thread @s has taken its device or backend offline. */
-bool v_switch_off_beside(struct visitor *v, const struct dk_obj x, struct switcher *s);
+bool v_switch_off_during_call(struct v_caller *v, const struct dk_obj x, struct switcher *s);
 
 #endif /* _SELFTESTS_API_VISIT_H */

@@ -9,18 +9,18 @@
 /* ---- a thread that unregisters ------------------------------------------- */
 
 /* Releases a handle and unregisters its library. Both wait for calls of removed functions. */
-static void release(void *data)
+static void release_and_unregister(void *data)
 {
-	struct leaver *l = data;
+	struct v_unregister *l = data;
 
 	l->err = dk_handle_release(l->lib, l->handle);
 	l->err = l->err ? l->err : dk_library_unregister(l->lib);
-	w_store_release(l->has_left, true);
+	w_store_release(l->done, true);
 }
 
 /* ---- deadlines ----------------------------------------------------------- */
 
-static void nobody_from(unsigned int i)
+static void check_no_call_from(unsigned int i)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 
@@ -32,11 +32,11 @@ static void deadline_names_the_call(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_inside in;
-	struct visitor v;
+	struct v_caller v;
 	u64 ms = 0;
 
 	v_open();
-	nobody_from(0);
+	check_no_call_from(0);
 	if (!v_enter(&v, cpu, false))
 		return;
 	in = v_inside_at(0);
@@ -45,11 +45,11 @@ static void deadline_names_the_call(void)
 	CHECK(in.thread && in.thread_name[0]);
 	CHECK_INT(in.device, 0);
 	CHECK_INT(in.ms, 0);
-	nobody_from(1);
+	check_no_call_from(1);
 	/* refuses: dk_provider_unregister_timeout ETIMEDOUT STILL_INSIDE */
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 200, &t_why), -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
-	CHECK(v_told("visit::stay stay_guest "));
+	CHECK(v_why_begins("visit::stay stay_guest "));
 	/* the guest's functions serve no new calls, but the guest is not drained */
 	CHECK_INT(v_served(v_stay, cpu), V_BASE);
 	CHECK_INT(v_served(v_stay, dk_obj_on(v_backend, v_card)), V_BASE);
@@ -78,11 +78,11 @@ static void deadline_names_the_call(void)
 		;
 	w_sleep_us(3000);
 	CHECK(v_inside_at(0).ms > ms);
-	v_let_go(&v);
+	v_release(&v);
 	CHECK_OK(dk_provider_unregister_timeout(&v_guest, V_LONG_MS, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
 	CHECK(!v_guest.core);
-	nobody_from(0);
+	check_no_call_from(0);
 	CHECK_OK(dk_provider_unregister_timeout(&v_guest, 0, &t_why));
 }
 
@@ -93,15 +93,15 @@ static int unregister_soon(void)
 	return dk_provider_unregister_timeout(&v_guest, 20, &t_why);
 }
 
-static int leave_soon(void)
+static int count_unregister_soon(void)
 {
 	return t_count_allocs(unregister_soon, &num_allocs);
 }
 
 /* Tables whose allocation failed are built when the provider is unregistered, and not before. */
-static void no_table_is_built_at_a_deadline(void)
+static void timeout_builds_no_tables(void)
 {
-	struct visitor v;
+	struct v_caller v;
 
 	v_open();
 	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
@@ -110,32 +110,32 @@ static void no_table_is_built_at_a_deadline(void)
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 200, &t_why), -ETIMEDOUT);
 	CHECK(dk_test_fail_alloc(0));
 	/* the wait for a grace period needs memory once */
-	CHECK_INT(leave_soon(), -ETIMEDOUT);
+	CHECK_INT(count_unregister_soon(), -ETIMEDOUT);
 	CHECK(num_allocs <= 1);
-	CHECK_INT(leave_soon(), -ETIMEDOUT);
+	CHECK_INT(count_unregister_soon(), -ETIMEDOUT);
 	CHECK_INT(num_allocs, 0);
-	v_let_go(&v);
+	v_release(&v);
 	do
 		CHECK(!num_allocs);
-	while (leave_soon() == -ETIMEDOUT);
+	while (count_unregister_soon() == -ETIMEDOUT);
 	CHECK(num_allocs);
 }
 
 /* The kernel does not record atomic calls. They keep the grace period from ending. */
-static void deadline_of_an_atomic_call(void)
+static void atomic_call_times_out(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
-	struct visitor v;
+	struct v_caller v;
 
 	if (w_cpus() < 2) {
-		t_skip("a call that spins needs a processor of its own");
+		t_skip("a call that spins needs a CPU of its own");
 		return;
 	}
 	v_open();
 	if (!v_enter(&v, cpu, true))
 		return;
 	if (T_KERNEL)
-		nobody_from(0);
+		check_no_call_from(0);
 	/* refuses: dk_provider_unregister_timeout ETIMEDOUT GRACE */
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 50, &t_why), -ETIMEDOUT);
 	if (T_KERNEL) {
@@ -143,22 +143,22 @@ static void deadline_of_an_atomic_call(void)
 		CHECK_STR(t_why.name, "guest");
 	} else {
 		CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
-		CHECK(v_told("visit::spin spin_guest "));
+		CHECK(v_why_begins("visit::spin spin_guest "));
 	}
-	v_let_go(&v);
+	v_release(&v);
 	CHECK_OK(dk_provider_unregister(&v_guest));
 	CHECK(!v_guest.core);
 	CHECK_INT(v_served(v_spin, cpu), V_BASE);
 }
 
 /* Releasing a handle waits for the calls of its function, even if another thread removed it. */
-static void a_library_of_who_is_leaving(void)
+static void handle_release_waits_for_removed_functions(void)
 {
 	struct dk_library lib = DK_LIBRARY(&v_guest, IMPL, "visit", DK_UNDEFINED);
 	static struct dk_impl impl = DK_IMPL(stay, DK_CUDA, stay_guest);
 	struct dk_handle handle = { NULL };
-	struct visitor v;
-	struct leaver l;
+	struct v_caller v;
+	struct v_unregister l;
 
 	v_open();
 	CHECK_OK(dk_library_register(&lib, &t_why));
@@ -169,35 +169,35 @@ static void a_library_of_who_is_leaving(void)
 	memset(&l, 0, sizeof(l));
 	l.lib = &lib;
 	l.handle = &handle;
-	if (!CHECK_OK(w_start(&l.thread, "dk_leaver", release, &l)))
+	if (!CHECK_OK(w_start(&l.thread, "dk_unregister", release_and_unregister, &l)))
 		return;
 	/* long enough for code that does not wait; no test fails because it is slow */
 	w_sleep_us(20000);
-	CHECK(!w_load_acquire(l.has_left));
-	v_let_go(&v);
-	v_has_left(&l);
+	CHECK(!w_load_acquire(l.done));
+	v_release(&v);
+	v_end_unregister(&l);
 }
 
 /* A caller that finds that another thread has unregistered the provider may also free it. */
-static void whoever_sees_it_gone(void)
+static void second_unregister_allows_freeing(void)
 {
-	struct visitor v;
-	struct leaver l;
+	struct v_caller v;
+	struct v_unregister l;
 
 	v_open();
-	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false) || !v_begin_to_leave(&l))
+	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false) || !v_begin_unregister(&l))
 		return;
-	w_store_release(v.stay.go, true);
+	w_store_release(v.stay.may_return, true);
 	while (w_load(v_guest.core))
 		w_sleep_us(V_STEP_US);
 	CHECK_OK(dk_provider_unregister(&v_guest));
 	/* the function's store is visible; ThreadSanitizer checks this plain load */
 	CHECK_INT(v.stay.plain, 1);
 	w_join(&v.thread);
-	v_has_left(&l);
+	v_end_unregister(&l);
 }
 
-static void deadline_that_is_long_enough(void)
+static void unregister_within_the_deadline(void)
 {
 	v_open();
 	CHECK_OK(dk_provider_unregister_timeout(&v_guest, V_LONG_MS, &t_why));
@@ -206,23 +206,23 @@ static void deadline_that_is_long_enough(void)
 }
 
 /* A wait without a deadline continues when another wait for the same provider times out. */
-static void one_waits_with_a_deadline_and_one_without(void)
+static void timeout_does_not_end_another_wait(void)
 {
-	struct visitor v;
-	struct leaver l;
+	struct v_caller v;
+	struct v_unregister l;
 
 	v_open();
-	if (!v_enter(&v, dk_obj_on(v_backend, v_card), false) || !v_begin_to_leave(&l))
+	if (!v_enter(&v, dk_obj_on(v_backend, v_card), false) || !v_begin_unregister(&l))
 		return;
 	CHECK_INT(v_inside_at(0).device, v_card);
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 20, &t_why), -ETIMEDOUT);
-	CHECK(!w_load_acquire(l.has_left));
-	v_let_go(&v);
+	CHECK(!w_load_acquire(l.done));
+	v_release(&v);
 	CHECK_OK(dk_provider_unregister_timeout(&v_guest, V_LONG_MS, &t_why));
-	v_has_left(&l);
+	v_end_unregister(&l);
 }
 
-static int leave_at_once(void)
+static int unregister_at_once(void)
 {
 	return dk_provider_unregister_timeout(&v_guest, 0, &t_why);
 }
@@ -232,36 +232,36 @@ static int cuda_offline_at_once(void)
 	return dk_backend_set_online_timeout(t_reg, DK_BACKEND_CUDA, 0, 0, &t_why);
 }
 
-static int (*done_inside)(void);
+static int (*run_inside)(void);
 
-static int stay_does(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+static int stay_runs(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)
 {
-	*who = done_inside();
+	*served_by = run_inside();
 	return 0;
 }
 
-static int from_inside(int (*what)(void))
+static int run_from_inside(int (*what)(void))
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
 	int err = 0;
 
-	done_inside = what;
+	run_inside = what;
 	CHECK_OK(stay_at(v_stay, &dk_local_default, &x, NULL, &err));
 	return err;
 }
 
-static void not_from_inside(void)
+static void call_cannot_wait_for_itself(void)
 {
-	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CUDA, stay_does) };
+	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CUDA, stay_runs) };
 	struct dk_inside in = { .size = 1 };
 
 	v_open();
 	CHECK_OK(dk_impls_register(&v_guest, impls, 1, &t_why));
-	CHECK_INT(from_inside(cuda_offline_at_once), -EDEADLK);
+	CHECK_INT(run_from_inside(cuda_offline_at_once), -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_INSIDE_BACKEND);
 	CHECK_OK(dk_backend_set_online(t_reg, DK_BACKEND_CUDA, 1, &t_why));
 	/* refuses: dk_provider_unregister_timeout EDEADLK INSIDE */
-	CHECK_INT(from_inside(leave_at_once), -EDEADLK);
+	CHECK_INT(run_from_inside(unregister_at_once), -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_INSIDE);
 	CHECK_INT(v_served(v_stay, dk_obj_on(DK_BACKEND_CPU, 0)), V_GUEST);
 	/* refuses: dk_provider_inside EINVAL BAD_SIZE */
@@ -273,9 +273,9 @@ static void not_from_inside(void)
 static const struct dk_impl cuda_impls[] = { DK_IMPL(stay, DK_CUDA, stay_guest) };
 
 /* A drain does not wait for calls of functions that stay registered. */
-static void drained_beside_a_call(void)
+static void drain_ignores_calls_of_registered_functions(void)
 {
-	struct visitor v;
+	struct v_caller v;
 
 	v_open();
 	CHECK_OK(dk_impls_register(&v_guest, cuda_impls, 1, &t_why));
@@ -284,13 +284,13 @@ static void drained_beside_a_call(void)
 	CHECK_OK(dk_provider_drain(&v_guest));
 	CHECK_OK(dk_impls_withdraw(&v_guest, cuda_impls, &t_why));
 	CHECK_OK(dk_provider_drain(&v_guest));
-	v_let_go(&v);
+	v_release(&v);
 }
 
 /* Unregistering one array of functions does not wait for calls of another array. */
-static void unregistered_beside_a_call(void)
+static void unregister_ignores_calls_of_other_arrays(void)
 {
-	struct visitor v;
+	struct v_caller v;
 
 	v_open();
 	CHECK_OK(dk_impls_register(&v_guest, cuda_impls, 1, &t_why));
@@ -298,19 +298,19 @@ static void unregistered_beside_a_call(void)
 		return;
 	CHECK_OK(dk_impls_withdraw(&v_guest, v_guest_impls, &t_why));
 	CHECK_OK(dk_impls_unregister(&v_guest, cuda_impls, &t_why));
-	v_let_go(&v);
+	v_release(&v);
 	CHECK_OK(dk_provider_drain(&v_guest));
 }
 
 /* ---- two registries ------------------------------------------------------ */
 
-static int stay_switches(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+static int stay_switches(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)
 {
-	*who = dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why);
+	*served_by = dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why);
 	return dk_backend_set_online(t_reg, DK_BACKEND_CPU, 1, &t_why);
 }
 
-static void call_of_another_registry(void)
+static void call_may_wait_in_another_registry(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CPU, stay_switches) };
 	struct dk_registry *other = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, &t_why);
@@ -333,21 +333,21 @@ static void call_of_another_registry(void)
 	CHECK_OK(dk_registry_free(other, &t_why));
 }
 
-#define CROWD	40	/* more than a CPU has slots for */
+#define NUM_CALLS	40	/* more than a CPU has slots for */
 
 /* Unregistering waits for each call, whatever the order in which they leave. */
-static void a_crowd_is_waited_for(void)
+static void unregister_waits_for_many_calls(void)
 {
-	struct visitor *v = t_alloc(CROWD * sizeof(*v));
+	struct v_caller *v = t_alloc(NUM_CALLS * sizeof(*v));
 	unsigned int n;
 
 	v_open();
-	for (n = 0; n < CROWD; n++)
+	for (n = 0; n < NUM_CALLS; n++)
 		if (!v_enter(&v[n], dk_obj_on(DK_BACKEND_CPU, 0), false))
 			break;
-	for (n = 0; n < CROWD; n++) {
+	for (n = 0; n < NUM_CALLS; n++) {
 		CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
-		v_let_go(&v[n % 2 ? CROWD - 1 - n / 2 : n / 2]);
+		v_release(&v[n % 2 ? NUM_CALLS - 1 - n / 2 : n / 2]);
 	}
 	CHECK_OK(dk_provider_unregister_timeout(&v_guest, V_LONG_MS, &t_why));
 	t_close();
@@ -355,28 +355,28 @@ static void a_crowd_is_waited_for(void)
 }
 
 /* A task that is inside cannot unregister the provider, however many calls it is in. */
-static void a_crowd_of_one_task_is_seen(void)
+static void task_in_many_calls_cannot_unregister(void)
 {
-	struct dk_frame *c = t_alloc(2 * CROWD * sizeof(*c));
+	struct dk_frame *c = t_alloc(2 * NUM_CALLS * sizeof(*c));
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *const objs[] = { &cpu };
 	unsigned int n;
 
 	v_open();
-	for (n = 0; n < 2 * CROWD; n++)
+	for (n = 0; n < 2 * NUM_CALLS; n++)
 		CHECK_OK(dk_call_enter_op(&c[n], v_stay, &stay_op, &dk_local_default,
 					  objs, 1));
 	/* leave the oldest calls first, and enter new ones in their place */
-	for (n = 0; n < CROWD; n++) {
+	for (n = 0; n < NUM_CALLS; n++) {
 		dk_call_leave(&c[n]);
 		CHECK_INT(dk_provider_unregister(&v_guest), -EDEADLK);
 	}
-	for (n = 0; n < CROWD; n += 2)
+	for (n = 0; n < NUM_CALLS; n += 2)
 		CHECK_OK(dk_call_enter_op(&c[n], v_stay, &stay_op, &dk_local_default,
 					  objs, 1));
-	for (n = CROWD; n < 2 * CROWD; n++)
+	for (n = NUM_CALLS; n < 2 * NUM_CALLS; n++)
 		dk_call_leave(&c[n]);
-	for (n = 0; n < CROWD; n += 2) {
+	for (n = 0; n < NUM_CALLS; n += 2) {
 		CHECK_INT(dk_provider_unregister(&v_guest), -EDEADLK);
 		dk_call_leave(&c[n]);
 	}
@@ -427,22 +427,22 @@ static void free_fallback(struct dk_impl *impl)
 }
 
 /* Another waiter keeps the provider's blocks, but nothing may read the caller's array any more. */
-static void withdrawn_beside_another_waiter(void)
+static void array_is_not_read_after_unregister(void)
 {
 	struct dk_obj x;
 	struct switcher s = { .device = 0 };
 	struct dk_impl *impl;
-	struct visitor v;
+	struct v_caller v;
 
 	v_open();
 	x = dk_obj_on(v_backend, v_card);
 	impl = counted_fallback();
-	if (!v_switch_off_beside(&v, x, &s))
+	if (!v_switch_off_during_call(&v, x, &s))
 		return;
 	CHECK_OK(dk_impls_unregister(&v_guest, impl, &t_why));
 	free_fallback(impl);
 	CHECK(!lists_a_fallback());
-	v_let_go(&v);
+	v_release(&v);
 	w_join(&s.thread);
 	CHECK_OK(s.err);
 }
@@ -451,7 +451,7 @@ static void withdrawn_beside_another_waiter(void)
  * The same for a whole provider, whose own grace period is over. The other waiter waits for a later
  * grace period, which an atomic call of another provider keeps from ending.
  */
-static void gone_beside_another_waiter(void)
+static void array_is_not_read_after_provider_unregister(void)
 {
 	static const struct dk_impl spins[] = {
 		DK_IMPL_ATOMIC(spin, DK_PRIVATEUSE1, spin_guest),
@@ -459,22 +459,22 @@ static void gone_beside_another_waiter(void)
 	struct dk_backend_info info = { .size = sizeof(info), .is_online = 1 };
 	struct dk_stat stat = { .size = sizeof(stat) };
 	struct switcher s = { .device = 0 };
-	struct visitor v, young;
+	struct v_caller v, later;
 	struct dk_impl *impl;
-	struct leaver l;
+	struct v_unregister l;
 
 	if (w_cpus() < 2) {
-		t_skip("a call that spins needs a processor of its own");
+		t_skip("a call that spins needs a CPU of its own");
 		return;
 	}
 	v_open();
 	CHECK_OK(dk_impls_register(&v_host, spins, 1, &t_why));
 	impl = counted_fallback();
-	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false) || !v_begin_to_leave(&l))
+	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false) || !v_begin_unregister(&l))
 		return;
 	while (!v_inside_at(0).ms)
 		w_sleep_us(V_STEP_US);
-	if (!v_enter(&young, dk_obj_on(v_backend, 0), true) ||
+	if (!v_enter(&later, dk_obj_on(v_backend, 0), true) ||
 	    !CHECK_OK(w_start(&s.thread, "dk_switcher", v_switch_off, &s)))
 		return;
 	/* the backend is offline when the other thread releases the lock to wait */
@@ -482,30 +482,30 @@ static void gone_beside_another_waiter(void)
 		w_sleep_us(V_STEP_US);
 		CHECK_OK(dk_registry_backend(t_reg, v_backend, &info));
 	}
-	v_let_go(&v);
-	v_has_left(&l);
+	v_release(&v);
+	v_end_unregister(&l);
 	free_fallback(impl);
 	CHECK(!lists_a_fallback());
 	CHECK_INT(dk_provider_stat(t_reg, "guest", &stat), -ENOENT);
 	CHECK(!w_load_acquire(s.is_off));
-	v_let_go(&young);
+	v_release(&later);
 	w_join(&s.thread);
 	CHECK_OK(s.err);
 }
 
 T_SUITE(waiting,
 	T(deadline_names_the_call),
-	T(no_table_is_built_at_a_deadline),
-	T(deadline_of_an_atomic_call),
-	T(a_library_of_who_is_leaving),
-	T(whoever_sees_it_gone),
-	T(deadline_that_is_long_enough),
-	T(one_waits_with_a_deadline_and_one_without),
-	T(not_from_inside),
-	T(drained_beside_a_call),
-	T(unregistered_beside_a_call),
-	T(call_of_another_registry),
-	T(a_crowd_is_waited_for),
-	T(a_crowd_of_one_task_is_seen),
-	T(withdrawn_beside_another_waiter),
-	T(gone_beside_another_waiter));
+	T(timeout_builds_no_tables),
+	T(atomic_call_times_out),
+	T(handle_release_waits_for_removed_functions),
+	T(second_unregister_allows_freeing),
+	T(unregister_within_the_deadline),
+	T(timeout_does_not_end_another_wait),
+	T(call_cannot_wait_for_itself),
+	T(drain_ignores_calls_of_registered_functions),
+	T(unregister_ignores_calls_of_other_arrays),
+	T(call_may_wait_in_another_registry),
+	T(unregister_waits_for_many_calls),
+	T(task_in_many_calls_cannot_unregister),
+	T(array_is_not_read_after_unregister),
+	T(array_is_not_read_after_provider_unregister));

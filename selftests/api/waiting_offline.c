@@ -9,12 +9,12 @@ static void offline_waits(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
 	struct switcher s = { .device = device };
-	struct visitor v;
+	struct v_caller v;
 
-	if (!v_switch_off_beside(&v, x, &s))
+	if (!v_switch_off_during_call(&v, x, &s))
 		return;
 	CHECK(!w_load_acquire(s.is_off));
-	v_let_go(&v);
+	v_release(&v);
 	w_join(&s.thread);
 	CHECK_OK(s.err);
 	CHECK_INT(v_served(v_stay, x), V_BASE);
@@ -33,8 +33,8 @@ static void backend_offline_waits(void)
 	offline_waits(0);
 }
 
-/* Returns 20 if t_why.name is "visit::stay stay_guest dk_visitor[417] 20 ms". */
-static unsigned long ms_told(void)
+/* Returns 20 if t_why.name is "visit::stay stay_guest dk_caller[417] 20 ms". */
+static unsigned long reported_ms(void)
 {
 	const char *at = strrchr(t_why.name, ']');
 	unsigned long ms = 0;
@@ -62,10 +62,10 @@ static bool is_online(u32 device)
  * The device or backend is offline at once. A repeated request continues to wait for the calls that
  * were inside. Calls on other backends are neither waited for nor named.
  */
-static void offline_with_a_deadline(u32 device)
+static void offline_times_out(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
-	struct visitor v, other, elsewhere;
+	struct v_caller v, other, elsewhere;
 
 	if (!v_enter(&v, x, false) || !v_enter(&other, x, false) ||
 	    !v_enter(&elsewhere, dk_obj_on(DK_BACKEND_CPU, 0), false))
@@ -75,47 +75,47 @@ static void offline_with_a_deadline(u32 device)
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
 	CHECK_INT(v_served(v_stay, x), V_BASE);
-	v_let_go(&other);
+	v_release(&other);
 	CHECK_INT(switch_until(device, 0, 20), -ETIMEDOUT);
-	CHECK(v_told("visit::stay stay_guest "));
+	CHECK(v_why_begins("visit::stay stay_guest "));
 	/* a repeated request does not reset the time in the message */
 	w_sleep_us(50000);
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
-	CHECK(ms_told() >= 40);
-	v_let_go(&v);
+	CHECK(reported_ms() >= 40);
+	v_release(&v);
 	CHECK_OK(switch_until(device, 0, V_LONG_MS));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
 	CHECK_OK(switch_until(device, 0, 0));
 	CHECK_INT(v_served(v_stay, x), V_BASE);
 	CHECK_OK(switch_until(device, 1, 0));
 	CHECK_INT(v_served(v_stay, x), V_GUEST);
-	v_let_go(&elsewhere);
+	v_release(&elsewhere);
 	t_close();
 }
 
-static void device_offline_with_a_deadline(void)
+static void device_offline_times_out(void)
 {
 	v_open();
-	offline_with_a_deadline(v_card);
+	offline_times_out(v_card);
 }
 
-static void backend_offline_with_a_deadline(void)
+static void backend_offline_times_out(void)
 {
 	v_open();
-	offline_with_a_deadline(0);
+	offline_times_out(0);
 }
 
 /*
  * A wait ends if the device or backend comes online, even if it is offline again before the waiter
  * checks. A later wait also covers calls that were entered while it was online.
  */
-static void offline_again_meanwhile(u32 device)
+static void online_then_offline_cancels_wait(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
 	struct switcher s = { .device = device };
-	struct visitor old, younger;
+	struct v_caller old, younger;
 
-	if (!v_switch_off_beside(&old, x, &s))
+	if (!v_switch_off_during_call(&old, x, &s))
 		return;
 	CHECK_OK(switch_until(device, 1, 0));
 	if (!v_enter(&younger, x, false))
@@ -124,33 +124,33 @@ static void offline_again_meanwhile(u32 device)
 	w_join(&s.thread);
 	CHECK_INT(s.err, -ECANCELED);
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
-	v_let_go(&old);
+	v_release(&old);
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
-	v_let_go(&younger);
+	v_release(&younger);
 	CHECK_OK(switch_until(device, 0, V_LONG_MS));
 	t_close();
 }
 
-static void device_offline_again_meanwhile(void)
+static void device_online_then_offline_cancels_wait(void)
 {
 	v_open();
-	offline_again_meanwhile(v_card);
+	online_then_offline_cancels_wait(v_card);
 }
 
-static void backend_offline_again_meanwhile(void)
+static void backend_online_then_offline_cancels_wait(void)
 {
 	v_open();
-	offline_again_meanwhile(0);
+	online_then_offline_cancels_wait(0);
 }
 
 /* A wait ends when the device or backend comes online again, even if a call is still inside. */
-static void online_again_meanwhile(u32 device)
+static void online_cancels_wait(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
 	struct switcher s = { .device = device };
-	struct visitor v;
+	struct v_caller v;
 
-	if (!v_switch_off_beside(&v, x, &s))
+	if (!v_switch_off_during_call(&v, x, &s))
 		return;
 	if (device)
 		CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
@@ -163,7 +163,7 @@ static void online_again_meanwhile(u32 device)
 	CHECK_INT(s.why.reason, DK_WHY_CANCELED);
 	CHECK_STR(s.why.name, device ? "card" : "edu");
 	CHECK_INT(v_served(v_stay, x), V_GUEST);
-	v_let_go(&v);
+	v_release(&v);
 	t_close();
 }
 
@@ -171,14 +171,14 @@ static void online_again_meanwhile(u32 device)
  * The wait stays canceled if the device is unregistered before the waiter checks. The call is still
  * inside when the wait ends. The test also passes if the waiter checks before the unregistering.
  */
-static void device_online_then_unregistered(void)
+static void unregister_keeps_wait_canceled(void)
 {
 	struct switcher s = { .device = 0 };
-	struct visitor v;
+	struct v_caller v;
 
 	v_open();
 	s.device = v_card;
-	if (!v_switch_off_beside(&v, dk_obj_on(v_backend, v_card), &s))
+	if (!v_switch_off_during_call(&v, dk_obj_on(v_backend, v_card), &s))
 		return;
 	CHECK_OK(dk_device_set_online(t_reg, v_card, 1, &t_why));
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 0, &t_why), -ETIMEDOUT);
@@ -186,7 +186,7 @@ static void device_online_then_unregistered(void)
 	CHECK_INT(s.err, -ECANCELED);
 	CHECK_INT(s.why.reason, DK_WHY_CANCELED);
 	CHECK_STR(s.why.name, "card");
-	v_let_go(&v);
+	v_release(&v);
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
@@ -194,11 +194,11 @@ static void device_online_then_unregistered(void)
  * A wait with a deadline ends when the device comes online, even if its backend stays offline; or
  * when the backend comes online, even if the device stays offline.
  */
-static void online_in_part_meanwhile(u32 device)
+static void partly_online_cancels_wait(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
 	struct switcher s = { .device = device, .ms = V_LONG_MS };
-	struct visitor v;
+	struct v_caller v;
 
 	if (!v_enter(&v, x, false))
 		return;
@@ -213,48 +213,48 @@ static void online_in_part_meanwhile(u32 device)
 	/* refuses: dk_backend_set_online_timeout ECANCELED CANCELED */
 	CHECK_INT(s.err, -ECANCELED);
 	CHECK_INT(v_served(v_stay, x), V_BASE);
-	v_let_go(&v);
+	v_release(&v);
 	t_close();
 }
 
-static void device_online_below_what_is_not(void)
+static void device_online_cancels_wait_in_offline_backend(void)
 {
 	v_open();
-	online_in_part_meanwhile(v_card);
+	partly_online_cancels_wait(v_card);
 }
 
-static void backend_online_above_what_is_not(void)
+static void backend_online_cancels_wait_with_offline_device(void)
 {
 	v_open();
-	online_in_part_meanwhile(0);
+	partly_online_cancels_wait(0);
 }
 
-static void device_online_again_meanwhile(void)
+static void device_online_cancels_wait(void)
 {
 	v_open();
-	online_again_meanwhile(v_card);
+	online_cancels_wait(v_card);
 }
 
-static void backend_online_again_meanwhile(void)
+static void backend_online_cancels_wait(void)
 {
 	v_open();
-	online_again_meanwhile(0);
+	online_cancels_wait(0);
 }
 
 /*
  * The wait includes an atomic call of one provider, even if another provider is unregistering and
  * that provider's grace period was over before.
  */
-static void offline_beside_who_is_leaving(void)
+static void offline_waits_while_another_provider_unregisters(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL_ATOMIC(spin, DK_PRIVATEUSE1, spin_guest),
 	};
 	struct switcher s = { .device = 0 };
-	struct visitor v, spins;
+	struct v_caller v, spins;
 
 	if (w_cpus() < 2) {
-		t_skip("a call that spins needs a processor of its own");
+		t_skip("a call that spins needs a CPU of its own");
 		return;
 	}
 	v_open();
@@ -270,37 +270,37 @@ static void offline_beside_who_is_leaving(void)
 	/* long enough for code that does not wait; no test fails because it is slow */
 	w_sleep_us(20000);
 	CHECK(!w_load_acquire(s.is_off));
-	v_let_go(&spins);
+	v_release(&spins);
 	w_join(&s.thread);
 	CHECK_OK(s.err);
-	v_let_go(&v);
+	v_release(&v);
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
 /* The wait does not include the same provider's calls at keys of another backend. */
-static void backend_offline_does_not_wait_for_others(void)
+static void backend_offline_ignores_calls_of_other_backends(void)
 {
-	struct visitor v;
+	struct v_caller v;
 
 	v_open();
 	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
 		return;
 	CHECK_OK(dk_backend_set_online(t_reg, v_backend, 0, &t_why));
-	CHECK(!w_load_acquire(v.stay.go));
-	v_let_go(&v);
+	CHECK(!w_load_acquire(v.stay.may_return));
+	v_release(&v);
 }
 
 T_SUITE(waiting_offline,
 	T(device_offline_waits),
 	T(backend_offline_waits),
-	T(device_offline_with_a_deadline),
-	T(backend_offline_with_a_deadline),
-	T(device_offline_again_meanwhile),
-	T(backend_offline_again_meanwhile),
-	T(device_online_again_meanwhile),
-	T(backend_online_again_meanwhile),
-	T(device_online_then_unregistered),
-	T(device_online_below_what_is_not),
-	T(backend_online_above_what_is_not),
-	T(offline_beside_who_is_leaving),
-	T(backend_offline_does_not_wait_for_others));
+	T(device_offline_times_out),
+	T(backend_offline_times_out),
+	T(device_online_then_offline_cancels_wait),
+	T(backend_online_then_offline_cancels_wait),
+	T(device_online_cancels_wait),
+	T(backend_online_cancels_wait),
+	T(unregister_keeps_wait_canceled),
+	T(device_online_cancels_wait_in_offline_backend),
+	T(backend_online_cancels_wait_with_offline_device),
+	T(offline_waits_while_another_provider_unregisters),
+	T(backend_offline_ignores_calls_of_other_backends));

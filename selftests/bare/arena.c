@@ -97,12 +97,12 @@ static int all_are_served(void)
 }
 
 /* Registers and unregisters everything. The registry keeps some memory for later. */
-static int come_and_go(void)
+static int register_and_unregister(void)
 {
 	int err = register_all();
 
 	test(err ? "refused" : "served", err ? err == -ENOMEM : all_are_served());
-	test("it can leave", !dk_provider_unregister(&prov));
+	test("the provider is unregistered", !dk_provider_unregister(&prov));
 	return err;
 }
 
@@ -133,10 +133,10 @@ static void tight(size_t size)
 		test("no registry fits", 1);
 		return;
 	}
-	err = come_and_go();
+	err = register_and_unregister();
 	used = dk_bare_arena_used();
-	test("the same again", come_and_go() == err);
-	test("all is given back", nothing_is_lost(used));
+	test("a second round has the same result", register_and_unregister() == err);
+	test("all memory is freed", nothing_is_lost(used));
 }
 
 static void roomy(void)
@@ -145,7 +145,7 @@ static void roomy(void)
 
 	test("no arena", dk_bare_arena(NULL, 4096) == -EINVAL);
 	test("an arena of 15 bytes", dk_bare_arena(memory, 15) == -EINVAL);
-	test("one that is larger than it can be",
+	test("an arena that is too large",
 	     sizeof(size_t) == 4 || dk_bare_arena(memory, (size_t)1 << 16 << 16) == -EINVAL);
 	test("an arena", !dk_bare_arena(memory + 3, sizeof(memory) - 3));
 	test("a registry in it", !!dk_registry_default());
@@ -153,17 +153,17 @@ static void roomy(void)
 	test("35 kernels", !register_all());
 	all = dk_bare_arena_used();
 	dk_bare_arena_seal();
-	test("all are served", all_are_served());
-	test("what nothing serves", call(0, DK_BACKEND_CUDA) == -ENOSYS);
+	test("all calls are served", all_are_served());
+	test("an unserved call fails", call(0, DK_BACKEND_CUDA) == -ENOSYS);
 	test("calls allocate nothing", dk_bare_arena_used() == all);
 	printf("# %lu bytes: %lu of the registry, %lu of %d kernels\n", (unsigned long)all,
 	       (unsigned long)registry, (unsigned long)(all - registry), KERNELS);
-	test("sealed, registering is refused",
+	test("registering in a sealed arena is refused",
 	     dk_fallback_register(&prov, &impl[0], &why) == -ENOMEM);
-	test("and changes nothing", all_are_served() && dk_bare_arena_used() == all);
-	test("leaving needs no memory", !dk_provider_unregister(&prov));
-	test("and gives it back", dk_bare_arena_used() < all);
-	test("nothing serves then", call(0, DK_BACKEND_CPU) == -ENOENT);
+	test("the refusal changes nothing", all_are_served() && dk_bare_arena_used() == all);
+	test("unregistering needs no memory", !dk_provider_unregister(&prov));
+	test("unregistering frees memory", dk_bare_arena_used() < all);
+	test("a call after unregistering fails", call(0, DK_BACKEND_CPU) == -ENOENT);
 }
 
 static int dive(struct dk_call *c, struct dk_obj *x, int left)
@@ -184,11 +184,13 @@ static void nested(void)
 	err = err ? err : dk_provider_register(&prov, &why);
 	err = err ? err : dk_op_define(&prov, &deep_op, 0, &why);
 	err = err ? err : dk_impls_register(&prov, &dives, 1, &why);
-	test("counted calls", !(err ? err : dk_stats_enable(NULL, &why)));
-	test("as deep as there is room", !deep(&x, DEPTH));
-	test("and no deeper", deep(&x, DEPTH + 1) == -ENOMEM);
-	test("those that ran are counted", !dk_op_stat(deep_op.op, 0, &s) && s.count == 2 * DEPTH);
-	test("they leave", !dk_stats_disable(NULL, &why) && !dk_provider_unregister(&prov));
+	test("counters are enabled", !(err ? err : dk_stats_enable(NULL, &why)));
+	test("calls nest while there are slots", !deep(&x, DEPTH));
+	test("a call without a slot is refused", deep(&x, DEPTH + 1) == -ENOMEM);
+	test("only calls that ran are counted",
+	     !dk_op_stat(deep_op.op, 0, &s) && s.count == 2 * DEPTH);
+	test("the provider is unregistered",
+	     !dk_stats_disable(NULL, &why) && !dk_provider_unregister(&prov));
 }
 
 static struct dk_deferred token;
@@ -227,12 +229,12 @@ static void deferred(void)
 	err = err ? err : dk_impls_register(&prov, &submits, 1, &why);
 	test("a call is deferred", !(err ? err : deep(&x, 1)));
 	test("it is listed", !dk_provider_inside(&prov, 0, &in) && in.is_deferred);
-	test("its provider cannot leave",
+	test("its provider cannot be unregistered",
 	     dk_provider_unregister_timeout(&prov, 0, &why) == -ETIMEDOUT);
 	test("it is completed", !dk_call_complete(&token, 0));
-	test("but once", dk_call_complete(&token, 0) == -EINVAL);
-	test("its provider leaves", !dk_provider_unregister(&prov));
-	test("interrupts are as they were", !masked);
+	test("it cannot be completed twice", dk_call_complete(&token, 0) == -EINVAL);
+	test("its provider is unregistered", !dk_provider_unregister(&prov));
+	test("interrupts are restored", !masked);
 }
 
 DK_OP(grow, "k::grow", (struct dk_obj *x), (x), (x));
@@ -293,7 +295,7 @@ static void changing(void)
 	/* after the first call, calls take the fast path */
 	test("there is one function", !err && grow(&y) == -ENOSYS);
 	before = released;
-	test("it registers another one", grow(&x) == 1);
+	test("the function registers another one", grow(&x) == 1);
 	test("the memory of the call is not freed", released == before);
 	test("the other one is called", grow(&y) == 7);
 	test("the provider is unregistered", !dk_provider_unregister(&grower));
@@ -306,7 +308,7 @@ static void small(void)
 	test("35 functions on 10 operators", !few_register());
 	printf("# %lu bytes for 35 functions on 10 operators\n",
 	       (unsigned long)dk_bare_arena_used());
-	test("they leave", !few_unregister() && !dk_bare_arena_used());
+	test("they are unregistered", !few_unregister() && !dk_bare_arena_used());
 }
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the programs of make bench that measure registrations: PyTorch's operators with
- * all their registrations, and the measured operations. regs_dk.c implements these for
- * dispatchkey, regs_torch.cpp for libtorch.
+ * For the programs of make bench that measure registrations. struct regs_all has PyTorch's
+ * operators with all their registrations. struct regs_side has the timed operations;
+ * regs_dk.c implements them for dispatchkey, regs_torch.cpp for libtorch.
  */
 #ifndef _SELFTESTS_BENCH_REGS_H
 #define _SELFTESTS_BENCH_REGS_H

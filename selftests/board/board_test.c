@@ -52,7 +52,7 @@ static void few_functions(void)
 	used = dk_bare_arena_used();
 	result(ok, "35 functions on 10 operators in an arena of 12 KiB");
 	note(FUNCTIONS, " functions, ", used, " bytes\n");
-	result(!few_unregister() && !dk_bare_arena_used(), "they leave nothing in it");
+	result(!few_unregister() && !dk_bare_arena_used(), "unregistering frees all of it");
 }
 
 /* ---- transcripts ------------------------------------------------------------- */

@@ -290,9 +290,9 @@ static dk::op<int(const odd *, std::optional<tensor *>, dk::list<tensor>,
 		  const std::vector<tensor *> &, opaque *, int *)> many{ "t::many" };
 static dk::op<int()> nothing{ "t::nothing" };
 
-static int add_7(dk_call *, tensor &out, const tensor &a, int *who)
+static int add_7(dk_call *, tensor &out, const tensor &a, int *served_by)
 {
-	*who = 7;
+	*served_by = 7;
 	out.id += a.id;
 	return 0;
 }
@@ -300,12 +300,12 @@ static int add_7(dk_call *, tensor &out, const tensor &a, int *who)
 static void typed_calls()
 {
 	tensor x = on_cpu(1), y = on_cpu(2), z = on_cuda(3);
-	int who = 0, calls = 0;
+	int served_by = 0, calls = 0;
 
-	CHECK(add(x, y, &who) == -ENOENT);
+	CHECK(add(x, y, &served_by) == -ENOENT);
 	auto defined = add.define();
 	CHECK(defined && defined.status());
-	CHECK(add(x, y, &who) == -ENOSYS);
+	CHECK(add(x, y, &served_by) == -ENOSYS);
 
 	auto cpu = add.impl(DK_CPU, add_7);
 	auto cuda = add.impl(DK_CUDA, [&calls](tensor &, const tensor &, int *by) {
@@ -318,22 +318,22 @@ static void typed_calls()
 		return add.redispatch(c, DK_CPU, out, a, by);
 	});
 	CHECK(cpu && cuda && tracer);
-	CHECK(add(x, y, &who) == 0 && who == 7 && x.id == 3);
+	CHECK(add(x, y, &served_by) == 0 && served_by == 7 && x.id == 3);
 	/* both are dispatched on, and the function's result is returned */
-	CHECK(add(x, z, &who) == 1 && who == 8 && calls == 1);
+	CHECK(add(x, z, &served_by) == 1 && served_by == 8 && calls == 1);
 	{
 		dk::include guard(DK_TRACER);
 
-		CHECK(add(x, y, &who) == 0 && x.id == 7 && calls == 11);
+		CHECK(add(x, y, &served_by) == 0 && x.id == 7 && calls == 11);
 	}
 	dk_local with = dk_local_default;
 	dk_local_include(&with, dk::keyset(DK_TRACER));
-	CHECK(add.in(with, x, y, &who) == 0 && x.id == 11 && calls == 21);
+	CHECK(add.in(with, x, y, &served_by) == 0 && x.id == 11 && calls == 21);
 
 	dk::handle held("t::add"), none("t::nobody");
 	CHECK(held && !none);
-	CHECK(add.at(held, dk_local_default, x, y, &who) == 0 && x.id == 13);
-	CHECK(add.at(none, dk_local_default, x, y, &who) == -ENOENT);
+	CHECK(add.at(held, dk_local_default, x, y, &served_by) == 0 && x.id == 13);
+	CHECK(add.at(none, dk_local_default, x, y, &served_by) == -ENOENT);
 
 	auto again = add.define();
 	CHECK(!again && again.status().error == -EEXIST && *again.status().text());
@@ -341,9 +341,9 @@ static void typed_calls()
 	CHECK(!bad && bad.status().error == -EINVAL);
 
 	auto passes = add.fallthrough(DK_TRACER);	/* overrides the tracer, which is older */
-	CHECK(passes && add.in(with, x, y, &who) == 0 && calls == 21);
-	CHECK(passes.release() == 0 && add.in(with, x, y, &who) == 0 && calls == 31);
-	CHECK(cuda.release() == 0 && add(x, z, &who) == -ENOSYS);
+	CHECK(passes && add.in(with, x, y, &served_by) == 0 && calls == 21);
+	CHECK(passes.release() == 0 && add.in(with, x, y, &served_by) == 0 && calls == 31);
+	CHECK(cuda.release() == 0 && add(x, z, &served_by) == -ENOSYS);
 	CHECK(cuda.release() == 0);
 }
 
@@ -362,12 +362,12 @@ static void dispatched_on()
 	odd o{ 1, dk_obj_on(DK_BACKEND_XPU, 0) };
 	std::vector<tensor *> none, few{ &x, nullptr, &y }, lots(100, &x);
 	tensor pair[] = { on_cpu(3), on_cuda(4) };
-	int who = 0;
+	int served_by = 0;
 
 	auto defined = second.define();
 	auto cpu = second.impl(DK_CPU, add_7);
-	CHECK(second(y, x, &who) == 0 && who == 7);
-	CHECK(second(x, y, &who) == -ENOSYS);
+	CHECK(second(y, x, &served_by) == 0 && served_by == 7);
+	CHECK(second(x, y, &served_by) == -ENOSYS);
 
 	auto put = [](int by) {
 		return [by](const odd *, std::optional<tensor *>, dk::list<tensor>,
@@ -380,15 +380,15 @@ static void dispatched_on()
 	auto many_cpu = many.impl(DK_CPU, put(1)), many_cuda = many.impl(DK_CUDA, put(2));
 	auto many_xpu = many.impl(DK_XPU, put(3)), many_none = many.impl(DK_UNDEFINED, put(4));
 	CHECK(many_cpu && many_cuda && many_xpu && many_none);
-	CHECK(!many(nullptr, std::nullopt, {}, none, nullptr, &who) && who == 4);
-	CHECK(!many(nullptr, &x, {}, none, nullptr, &who) && who == 1);
-	CHECK(!many(nullptr, &x, { pair, 1 }, none, nullptr, &who) && who == 1);
-	CHECK(!many(nullptr, &x, { pair, 2 }, none, nullptr, &who) && who == 2);
-	CHECK(!many(nullptr, std::nullopt, {}, few, nullptr, &who) && who == 2);
-	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &who) && who == 1);
+	CHECK(!many(nullptr, std::nullopt, {}, none, nullptr, &served_by) && served_by == 4);
+	CHECK(!many(nullptr, &x, {}, none, nullptr, &served_by) && served_by == 1);
+	CHECK(!many(nullptr, &x, { pair, 1 }, none, nullptr, &served_by) && served_by == 1);
+	CHECK(!many(nullptr, &x, { pair, 2 }, none, nullptr, &served_by) && served_by == 2);
+	CHECK(!many(nullptr, std::nullopt, {}, few, nullptr, &served_by) && served_by == 2);
+	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &served_by) && served_by == 1);
 	lots.push_back(&y);	/* decides, although it is the last item of a long list */
-	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &who) && who == 2);
-	CHECK(!many(&o, &y, {}, lots, nullptr, &who) && who == 3);
+	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &served_by) && served_by == 2);
+	CHECK(!many(&o, &y, {}, lots, nullptr, &served_by) && served_by == 3);
 }
 
 struct counted {
@@ -405,7 +405,7 @@ std::atomic<int> counted::alive;
 static void by_keyset()
 {
 	tensor x = on_cpu(1), y = on_cuda(2);
-	int who = 0;
+	int served_by = 0;
 	auto defined = add.define();
 	auto cpu = add.impl<add_7>(DK_CPU);
 	auto cuda = add.impl(DK_CUDA, [](tensor &, const tensor &, int *by) {
@@ -419,25 +419,25 @@ static void by_keyset()
 
 	/* neither the objects' keys nor local state is used */
 	dk::include guard(DK_TRACER);
-	CHECK(add.by_keyset(DK_CPU, y, y, &who) == 0 && who == 7);
-	CHECK(add.by_keyset(DK_CUDA, x, x, &who) == 0 && who == 8);
-	CHECK(add.by_keyset({ DK_CUDA, DK_TRACER }, x, x, &who) == 0 && who == 8);
-	CHECK(add.by_keyset(DK_XPU, x, x, &who) == -ENOSYS);
+	CHECK(add.by_keyset(DK_CPU, y, y, &served_by) == 0 && served_by == 7);
+	CHECK(add.by_keyset(DK_CUDA, x, x, &served_by) == 0 && served_by == 8);
+	CHECK(add.by_keyset({ DK_CUDA, DK_TRACER }, x, x, &served_by) == 0 && served_by == 8);
+	CHECK(add.by_keyset(DK_XPU, x, x, &served_by) == -ENOSYS);
 	dk::handle h("t::add"), none("t::nobody");
-	CHECK(add.by_keyset_at(h, dk::local(), DK_CPU, y, y, &who) == 0 && who == 7);
-	CHECK(add.by_keyset_at(none, dk::local(), DK_CPU, y, y, &who) == -ENOENT);
+	CHECK(add.by_keyset_at(h, dk::local(), DK_CPU, y, y, &served_by) == 0 && served_by == 7);
+	CHECK(add.by_keyset_at(none, dk::local(), DK_CPU, y, y, &served_by) == -ENOENT);
 }
 
 static void error_sentences()
 {
 	tensor x = on_cpu(1);
-	int who = 0;
+	int served_by = 0;
 
-	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "the operator is not defined"));
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &served_by)), "the operator is not defined"));
 	auto defined = add.define();
-	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "no function serves this route"));
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &served_by)), "no function serves this route"));
 	auto cpu = add.impl(DK_CPU, [](tensor &, const tensor &, int *) { return -EIO; });
-	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)),
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &served_by)),
 			   "the function returned an error of its own"));
 	CHECK(!std::strcmp(dk::error_text(0), "no error"));
 }
@@ -654,21 +654,21 @@ static void generators_in_boxed_calls()
 static void fallbacks()
 {
 	tensor x = on_cpu(1);
-	int who = 0;
+	int served_by = 0;
 	auto defined = add.define();
 	auto cpu = add.impl<add_7>(DK_CPU);
 
 	x.ks = dk::keyset{ DK_CPU, DK_TRACER };
-	CHECK(add(x, x, &who) == -ENOSYS);
+	CHECK(add(x, x, &served_by) == -ENOSYS);
 	{
 		auto through = dk::fallthrough(DK_TRACER);
 
-		CHECK(through && add(x, x, &who) == 0);
+		CHECK(through && add(x, x, &served_by) == 0);
 		auto again = dk::fallthrough(DK_TRACER);
 		CHECK(!again && again.status().error == -EEXIST);
 	}
 	auto passes = dk::fallback<passes_on>(DK_TRACER);
-	CHECK(passes && add(x, x, &who) == 0);
+	CHECK(passes && add(x, x, &served_by) == 0);
 	CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "passes_on"));
 }
 
@@ -691,16 +691,16 @@ static void schemas()
 	CHECK(!cuda && cuda.status().why.reason == DK_WHY_SCHEMA_NUM_ARGS);
 }
 
-static int plain_7(tensor &out, const tensor &a, int *who)
+static int plain_7(tensor &out, const tensor &a, int *served_by)
 {
-	return add_7(nullptr, out, a, who);
+	return add_7(nullptr, out, a, served_by);
 }
 
 static void libraries()
 {
 	tensor x = on_cpu(1);
 	dk_handle one = {};
-	int who = 0;
+	int served_by = 0;
 
 	{
 		dk::library defs(DK_LIBRARY_DEF, "t"), cpu(DK_LIBRARY_IMPL, "t", DK_CPU);
@@ -711,21 +711,21 @@ static void libraries()
 		CHECK(defs.def(add, { "add(Tensor(a!) out, Tensor a) -> int" }));
 		CHECK(defs.def(add).error == -EEXIST);
 		CHECK(cpu.impl<add_7>(add));
-		CHECK(add(x, x, &who) == 0 && who == 7);
+		CHECK(add(x, x, &served_by) == 0 && served_by == 7);
 		CHECK(cpu.impl<plain_7>(add, DK_UNDEFINED, {}, &one));
-		who = 0;
-		CHECK(add(x, x, &who) == 0 && who == 7);
+		served_by = 0;
+		CHECK(add(x, x, &served_by) == 0 && served_by == 7);
 		CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "plain_7"));
 		CHECK(cpu.release(one) == 0);
 		CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "add_7"));
 		CHECK(any.fallback<passes_on>());
 		dk::include guard(DK_TRACER);
-		CHECK(add(x, x, &who) == 0);
+		CHECK(add(x, x, &served_by) == 0);
 	}
-	CHECK(add(x, x, &who) == -ENOENT);
+	CHECK(add(x, x, &served_by) == -ENOENT);
 	dk::library both(DK_LIBRARY_FRAGMENT, "t");
-	CHECK(both.def<add_7>(add) && add(x, x, &who) == 0);
-	CHECK(both.release() == 0 && add(x, x, &who) == -ENOENT);
+	CHECK(both.def<add_7>(add) && add(x, x, &served_by) == 0);
+	CHECK(both.release() == 0 && add(x, x, &served_by) == -ENOENT);
 }
 
 /* An option that would have no effect is refused, and named. */
@@ -795,7 +795,7 @@ static void listeners_and_registries()
 	dk::registry mine;
 	tensor x = on_cpu(1);
 	std::string seen;
-	int who = 0;
+	int served_by = 0;
 
 	CHECK(mine);
 	{
@@ -812,8 +812,8 @@ static void listeners_and_registries()
 		auto cpu = add.impl<add_7>(DK_CPU, on_mine);
 		CHECK(defined && cpu && seen == "+.");
 		dk::handle h("t::add", mine.get());
-		CHECK(add.at(h, dk::local(), x, x, &who) == 0 && who == 7);
-		CHECK(add(x, x, &who) == -ENOENT);
+		CHECK(add.at(h, dk::local(), x, x, &served_by) == 0 && served_by == 7);
+		CHECK(add(x, x, &served_by) == -ENOENT);
 		CHECK(mine.free().error == -EBUSY);
 		CHECK(defined.release() == 0 && seen == "+.-");
 		CHECK(told.release() == 0);
@@ -830,7 +830,7 @@ static void state_is_drained()
 {
 	static std::atomic<int> stage;
 	tensor x = on_cpu(1);
-	int who = 0, from_inside = 0;
+	int served_by = 0, from_inside = 0;
 
 	auto defined = add.define();
 	{
@@ -842,11 +842,11 @@ static void state_is_drained()
 			return 0;
 		});
 		CHECK(self && counted::alive == 1);
-		CHECK(add(x, x, &who) == 0 && who == 1);
+		CHECK(add(x, x, &served_by) == 0 && served_by == 1);
 		CHECK(from_inside == -EDEADLK && counted::alive == 1);
 	}
 	CHECK(counted::alive == 0);
-	CHECK(add(x, x, &who) == -ENOSYS);
+	CHECK(add(x, x, &served_by) == -ENOSYS);
 
 	/* the destructor of slow waits for the call inside */
 	std::thread caller;
@@ -858,13 +858,13 @@ static void state_is_drained()
 			stage = 2;
 			return 0;
 		});
-		caller = std::thread([&] { CHECK(add(x, x, &who) == 0); });
+		caller = std::thread([&] { CHECK(add(x, x, &served_by) == 0); });
 		while (stage < 1)
 			std::this_thread::yield();
 	}
 	CHECK(stage == 2 && counted::alive == 0);
 	caller.join();
-	CHECK(who == 101);
+	CHECK(served_by == 101);
 
 	auto refused = add.impl(static_cast<dk_key>(4000), [state = counted()]
 				(tensor &, const tensor &, int *) { return 0; });
@@ -998,12 +998,12 @@ static void wrong_signatures()
 	static dk::op<int(tensor &, const tensor &, long *)> other{ "t::add" };
 	static dk::op<int(tensor &, const tensor &, int *)> same{ "t::add" };
 	tensor x = on_cpu(1);
-	int who = 0;
+	int served_by = 0;
 	long more = 0;
 	auto defined = add.define();
 	auto cpu = add.impl(DK_CPU, add_7);
 	CHECK(defined && cpu);
-	CHECK(other(x, x, &more) == -EPROTOTYPE && same(x, x, &who) == 0 && who == 7);
+	CHECK(other(x, x, &more) == -EPROTOTYPE && same(x, x, &served_by) == 0 && served_by == 7);
 	CHECK(impl.release() == 0 && c_end() == 0);
 }
 

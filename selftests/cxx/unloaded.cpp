@@ -14,9 +14,9 @@ static dk::op<int(tensor &, int &)> op{ "unloaded::op" };
 
 #ifdef PLUGIN
 
-static int serves(tensor &, int &who)
+static int serves(tensor &, int &served_by)
 {
-	who = 1;
+	served_by = 1;
 	return 0;
 }
 
@@ -45,16 +45,16 @@ int main(int, char **argv)
 	dk::registration defined = op.define();
 	tensor t{ dk_obj_on(DK_BACKEND_CPU, 0) };
 	void *plugin;
-	int who = 0;
+	int served_by = 0;
 
 	for (int i = 0; i < 2; i++) {
 		plugin = dlopen(argv[1], RTLD_NOW);
-		if (!plugin || op(t, who) || who != 1)
+		if (!plugin || op(t, served_by) || served_by != 1)
 			return std::fprintf(stderr, "the plugin does not serve\n"), 1;
 		dlclose(plugin);
 		if (is_mapped(argv[1]))
 			return std::fprintf(stderr, "the plugin is still mapped\n"), 1;
-		if (op(t, who) != -ENOSYS)
+		if (op(t, served_by) != -ENOSYS)
 			return std::fprintf(stderr, "a call finds a function\n"), 1;
 	}
 	return 0;

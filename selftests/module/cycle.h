@@ -6,13 +6,13 @@
 #include <dispatchkey.h>
 
 /* defined by dk_cycle_calls.ko, which also has a function for each */
-DK_OP(cycle_sleeps, "cycle::sleeps", (struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(cycle_atomic, "cycle::atomic", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(cycle_sleeps, "cycle::sleeps", (struct dk_obj *x, int *served_by), (x, served_by), (x));
+DK_OP(cycle_atomic, "cycle::atomic", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 /* defined by dk_cycle.ko, so it exists only while that is loaded */
-DK_OP(cycle_own, "cycle::own", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(cycle_own, "cycle::own", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 
-enum cycle_who {
-	CYCLE_NOBODY,
+enum cycle_server {
+	CYCLE_NONE,
 	CYCLE_CALLER,
 	CYCLE_GUEST,
 };

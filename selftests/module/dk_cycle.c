@@ -16,9 +16,9 @@
 #include "../api/alloc.h"
 #include "cycle.h"
 
-static int guest(struct dk_call *c, struct dk_obj *x, int *who)
+static int guest(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = CYCLE_GUEST;
+	*served_by = CYCLE_GUEST;
 	return 0;
 }
 
@@ -41,23 +41,23 @@ static const struct dk_impl fallback = {
 	.flags = DK_IMPL_F_FALLTHROUGH, .label = "fallthrough",
 };
 
-static void hear(struct dk_listener *self, const struct dk_event *event)
+static void ignore_event(struct dk_listener *self, const struct dk_event *event)
 {
 }
 
-static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+static void ignore_call(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 }
 
 static struct dk_provider cycle = DK_PROVIDER("cycle");
 static struct dk_library library = DK_LIBRARY(&cycle, FRAGMENT, "cycle", DK_UNDEFINED);
-static struct dk_listener listener = { .size = sizeof(listener), .notify = hear };
-static struct dk_hooks hooks = { .size = sizeof(hooks), .before = see };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = ignore_event };
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = ignore_call };
 static struct dk_op_decl more;
 static struct dk_handle handle;
 static long in_use;	/* number of allocations when nothing is registered */
 
-static int leave(void)
+static int unregister_all(void)
 {
 	int err;
 
@@ -90,7 +90,7 @@ static int register_functions(struct dk_diag *why)
 	return err;
 }
 
-static int enter(void)
+static int register_all(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 	int err = dk_listener_register(&listener, &why);
@@ -109,7 +109,7 @@ static int enter(void)
 		return 0;
 	if (err != -ENOMEM)
 		pr_info("%s: %s\n", why.text, why.name);
-	leave();
+	unregister_all();
 	return err;
 }
 
@@ -128,10 +128,10 @@ static int check(void)
 
 static int again_set(const char *value, const struct kernel_param *kp)
 {
-	int err = leave(), wrong;
+	int err = unregister_all(), wrong;
 
 	if (!err)
-		err = enter();
+		err = register_all();
 	wrong = check();
 	return wrong ? wrong : err;
 }
@@ -153,23 +153,23 @@ static int short_of_memory(int (*act)(void))
 
 static int leave_set(const char *value, const struct kernel_param *kp)
 {
-	return short_of_memory(leave);
+	return short_of_memory(unregister_all);
 }
 
 static int enter_set(const char *value, const struct kernel_param *kp)
 {
-	return short_of_memory(enter);
+	return short_of_memory(register_all);
 }
 
 static const struct kernel_param_ops again_ops = { .set = again_set };
 static const struct kernel_param_ops leave_ops = { .set = leave_set };
 static const struct kernel_param_ops enter_ops = { .set = enter_set };
 module_param_cb(again, &again_ops, NULL, 0200);
-MODULE_PARM_DESC(again, "leave, and register anew");
-module_param_cb(leave, &leave_ops, NULL, 0200);
-MODULE_PARM_DESC(leave, "leave, and every allocation may fail");
-module_param_cb(enter, &enter_ops, NULL, 0200);
-MODULE_PARM_DESC(enter, "register, and every allocation may fail");
+MODULE_PARM_DESC(again, "unregister, and register again");
+module_param_cb(unregister_all, &leave_ops, NULL, 0200);
+MODULE_PARM_DESC(unregister_all, "unregister while every allocation may fail");
+module_param_cb(register_all, &enter_ops, NULL, 0200);
+MODULE_PARM_DESC(register_all, "register while every allocation may fail");
 
 static int __init cycle_init(void)
 {
@@ -179,21 +179,21 @@ static int __init cycle_init(void)
 	more.name = "cycle::more";
 	more.op = NULL;
 	/* register once before counting, because the registry keeps some of the memory */
-	err = enter();
+	err = register_all();
 	if (err)
 		return err;
-	leave();
+	unregister_all();
 	in_use = dk_test_allocs();
-	return enter();
+	return register_all();
 }
 module_init(cycle_init);
 
 static void __exit cycle_exit(void)
 {
-	leave();
+	unregister_all();
 }
 module_exit(cycle_exit);
 
-MODULE_DESCRIPTION("dispatchkey selftest: a provider that comes and goes");
+MODULE_DESCRIPTION("dispatchkey selftest: a provider that is loaded and unloaded");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

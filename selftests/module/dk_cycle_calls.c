@@ -27,9 +27,9 @@ struct count {
 static DEFINE_MUTEX(lock);
 static struct task_struct *task[THREADS];
 
-static int caller(struct dk_call *c, struct dk_obj *x, int *who)
+static int caller(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
-	*who = CYCLE_CALLER;
+	*served_by = CYCLE_CALLER;
 	return 0;
 }
 
@@ -46,39 +46,39 @@ static const struct dk_impl atomic_impls[] = {
  * does not patch code that runs. QEMU before 8.1 may keep the int3 of a finished patch if another
  * CPU translates it meanwhile.
  */
-static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+static void ignore_call(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 }
 
-static struct dk_hooks hooks = { .size = sizeof(hooks), .before = see };
-static bool watches;
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = ignore_call };
+static bool has_hooks;
 
 static struct dk_provider calls_prov = DK_PROVIDER("cycle_calls");
 
-static void count_one(struct count *n, int err, int who, bool may_be_absent)
+static void count_one(struct count *n, int err, int served_by, bool may_be_absent)
 {
 	n->calls++;
-	if (!err && who == CYCLE_GUEST)
+	if (!err && served_by == CYCLE_GUEST)
 		n->guest++;
 	else if (may_be_absent && err == -ENOENT)
 		n->absent++;
-	else if (err || may_be_absent || who != CYCLE_CALLER)
+	else if (err || may_be_absent || served_by != CYCLE_CALLER)
 		n->wrong++;
 }
 
 static void call_all(struct count *n)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = CYCLE_NOBODY, err;
+	int served_by = CYCLE_NONE, err;
 
-	err = cycle_sleeps(&x, &who);
-	count_one(n, err, who, false);
-	who = CYCLE_NOBODY;
-	err = cycle_atomic(&x, &who);
-	count_one(n, err, who, false);
-	who = CYCLE_NOBODY;
-	err = cycle_own(&x, &who);
-	count_one(n, err, who, true);
+	err = cycle_sleeps(&x, &served_by);
+	count_one(n, err, served_by, false);
+	served_by = CYCLE_NONE;
+	err = cycle_atomic(&x, &served_by);
+	count_one(n, err, served_by, false);
+	served_by = CYCLE_NONE;
+	err = cycle_own(&x, &served_by);
+	count_one(n, err, served_by, true);
 }
 
 static void add(struct count *n)
@@ -126,7 +126,7 @@ static void stop(void)
 	for (i = 0; i < THREADS; i++)
 		if (!IS_ERR_OR_NULL(task[i]))
 			kthread_stop(task[i]);
-	if (watches)
+	if (has_hooks)
 		dk_hooks_unregister(&hooks, NULL);
 	dk_provider_unregister(&calls_prov);
 }
@@ -145,7 +145,7 @@ static int __init calls_init(void)
 		err = dk_impls_register(&calls_prov, atomic_impls, 1, NULL);
 	if (!err)
 		err = dk_hooks_register(NULL, &hooks, NULL);
-	watches = !err;
+	has_hooks = !err;
 	if (!err)
 		err = start();
 	if (err)
@@ -160,6 +160,6 @@ static void __exit calls_exit(void)
 }
 module_exit(calls_exit);
 
-MODULE_DESCRIPTION("dispatchkey selftest: calls while a provider comes and goes");
+MODULE_DESCRIPTION("dispatchkey selftest: calls while a provider is loaded and unloaded");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

@@ -16,7 +16,7 @@ MODULE_PARM_DESC(fail, "fail to load, after the registrations");
 
 static bool own;
 module_param(own, bool, 0400);
-MODULE_PARM_DESC(own, "make a registry, and register there");
+MODULE_PARM_DESC(own, "register in a registry of its own");
 
 static bool hold;
 module_param(hold, bool, 0400);
@@ -33,11 +33,11 @@ static const struct dk_impl impls[] = {
 
 static struct dk_provider forgetful = DK_PROVIDER("forgetful");
 
-static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+static void ignore_call(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 }
 
-static struct dk_hooks hooks = { .size = sizeof(hooks), .after = see };
+static struct dk_hooks hooks = { .size = sizeof(hooks), .after = ignore_call };
 
 static int __init forgetful_init(void)
 {
@@ -79,6 +79,6 @@ static void __exit forgetful_exit(void)
 }
 module_exit(forgetful_exit);
 
-MODULE_DESCRIPTION("dispatchkey selftest: a provider that forgets to unregister");
+MODULE_DESCRIPTION("dispatchkey selftest: a provider that does not unregister");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

@@ -187,7 +187,7 @@ static int churn_set(const char *value, const struct kernel_param *kp)
 }
 
 /* Registers n equal functions in one array, half of them at CUDA and half at CPU. */
-static int twin_come(unsigned int n, struct dk_diag *why)
+static int register_twin(unsigned int n, struct dk_diag *why)
 {
 	static const struct dk_impl impl[] = {
 		DK_IMPL(crowd_one, DK_CUDA, one), DK_IMPL(crowd_one, DK_CPU, one),
@@ -204,7 +204,7 @@ static int twin_come(unsigned int n, struct dk_diag *why)
 	return err ?: dk_impls_register(&twin, twin_impls, n, why);
 }
 
-static void twin_leave(void)
+static void unregister_twin(void)
 {
 	dk_provider_unregister(&twin);
 	vfree(twin_impls);
@@ -221,17 +221,17 @@ static int twin_set(const char *value, const struct kernel_param *kp)
 	if (err || n > MOST_FUNCTIONS)
 		return err ?: -ERANGE;
 	mutex_lock(&lock);
-	twin_leave();
+	unregister_twin();
 	if (n)
-		err = twin_come(n, &why);
+		err = register_twin(n, &why);
 	if (err)
-		twin_leave();
+		unregister_twin();
 	mutex_unlock(&lock);
 	return err;
 }
 
 /* Registers a function for each of the first n operators, each in an array of its own. */
-static int blocks_come(unsigned int n, struct dk_diag *why)
+static int register_blocks(unsigned int n, struct dk_diag *why)
 {
 	static const struct dk_impl impl = DK_IMPL(crowd_one, DK_CPU, one);
 	unsigned int i;
@@ -250,7 +250,7 @@ static int blocks_come(unsigned int n, struct dk_diag *why)
 	return err;
 }
 
-static void blocks_leave(void)
+static void unregister_blocks(void)
 {
 	dk_provider_unregister(&owner);
 	vfree(block_impls);
@@ -268,10 +268,10 @@ static int blocks_set(const char *value, const struct kernel_param *kp)
 	if (!err && n > num_ops)
 		err = -ERANGE;
 	if (!err) {
-		blocks_leave();
-		err = n ? blocks_come(n, &why) : 0;
+		unregister_blocks();
+		err = n ? register_blocks(n, &why) : 0;
 		if (err)
-			blocks_leave();
+			unregister_blocks();
 	}
 	mutex_unlock(&lock);
 	return err;
@@ -420,29 +420,29 @@ static const struct kernel_param_ops check_ops = { .set = check_set };
 static const struct kernel_param_ops changes_ops = { .set = changes_set };
 static const struct kernel_param_ops work_ops = { .set = work_set, .get = work_get };
 module_param_cb(ops, &number_ops, &first_ops, 0600);
-MODULE_PARM_DESC(ops, "how many operators there are");
+MODULE_PARM_DESC(ops, "number of operators");
 module_param_cb(devices, &number_ops, &first_devices, 0600);
-MODULE_PARM_DESC(devices, "how many devices there are");
+MODULE_PARM_DESC(devices, "number of devices");
 module_param_cb(churn, &churn_ops, NULL, 0200);
-MODULE_PARM_DESC(churn, "so many times all go and come again");
+MODULE_PARM_DESC(churn, "unregister and register everything this many times");
 module_param_cb(twin, &twin_ops, NULL, 0200);
-MODULE_PARM_DESC(twin, "how many functions a provider of the same name has");
+MODULE_PARM_DESC(twin, "number of functions of a provider with the same name");
 module_param_cb(blocks, &blocks_ops, NULL, 0200);
-MODULE_PARM_DESC(blocks, "how many of the operators have a function in a table of its own");
+MODULE_PARM_DESC(blocks, "number of operators with a function in a table of its own");
 module_param_cb(defined, &defined_ops, NULL, 0200);
 MODULE_PARM_DESC(defined, "whether the operator of these functions is defined");
 module_param_cb(held, &held_ops, NULL, 0200);
 MODULE_PARM_DESC(held, "an operator that is held, by its name");
 module_param_cb(call, &call_ops, NULL, 0200);
-MODULE_PARM_DESC(call, "so many calls of it on the CPU, and twice as many on a device");
+MODULE_PARM_DESC(call, "make this many calls of it on the CPU, and twice as many on a device");
 module_param_cb(stay, &stay_ops, NULL, 0200);
 MODULE_PARM_DESC(stay, "whether a thread is inside of a call on the first device");
 module_param_cb(leave, &leave_ops, NULL, 0200);
-MODULE_PARM_DESC(leave, "begins to unregister the provider");
+MODULE_PARM_DESC(leave, "begin to unregister the provider");
 module_param_cb(check, &check_ops, NULL, 0200);
-MODULE_PARM_DESC(check, "fails if a published row is wrong");
+MODULE_PARM_DESC(check, "fail if a published table is wrong");
 module_param_cb(changes, &changes_ops, NULL, 0200);
-MODULE_PARM_DESC(changes, "of the registry, one at the end of each hold of its lock");
+MODULE_PARM_DESC(changes, "number of changes of the registry, one at the end of each hold of its lock");
 module_param_cb(work, &work_ops, NULL, 0600);
 MODULE_PARM_DESC(work, "the most work in one hold of the registry's lock");
 
@@ -478,13 +478,13 @@ static void __exit crowd_exit(void)
 {
 	stay_end();
 	dk_op_put(held);
-	blocks_leave();
-	twin_leave();
+	unregister_blocks();
+	unregister_twin();
 	dk_provider_unregister(&crowd);
 	vfree(op);
 }
 module_exit(crowd_exit);
 
-MODULE_DESCRIPTION("dispatchkey selftest: many operators and devices, which come and go");
+MODULE_DESCRIPTION("dispatchkey selftest: many operators and devices, registered and unregistered");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

@@ -18,7 +18,7 @@
 
 static unsigned int count = 3640;
 module_param(count, uint, 0400);
-MODULE_PARM_DESC(count, "how many operators; behind PyTorch's come their copies");
+MODULE_PARM_DESC(count, "number of operators; copies follow PyTorch's own");
 
 /* Both files, each followed by a 0: see dk_many.h. */
 asm(".pushsection .rodata\n"

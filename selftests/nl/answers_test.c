@@ -386,7 +386,7 @@ TEST(a_long_list)
 
 /* ---- other versions ------------------------------------------------------ */
 
-TEST(what_an_older_module_does_not_say)
+TEST(fields_missing_from_an_older_module)
 {
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_backend *b;
@@ -416,7 +416,7 @@ TEST(what_an_older_module_does_not_say)
 	close_nl(nl);
 }
 
-TEST(what_only_a_newer_module_says)
+TEST(fields_of_a_newer_module)
 {
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_device *d;

@@ -192,7 +192,7 @@ static void answer_reloaded(const struct nlmsghdr *request)
 	fake.answer = answer_well;
 }
 
-TEST(the_module_was_loaded_again_behind_a_list)
+TEST(the_module_was_loaded_again_after_a_list)
 {
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_device *list;
@@ -251,7 +251,7 @@ static void answer_twice(const struct nlmsghdr *request)
 	answer_well(request);
 }
 
-TEST(others_are_not_listened_to)
+TEST(messages_of_others_are_ignored)
 {
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_info *info;

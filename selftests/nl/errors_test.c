@@ -236,7 +236,7 @@ TEST(a_warning)
 	close_nl(nl);
 }
 
-TEST(a_terminal_is_not_written_to)
+TEST(terminal_escapes_are_removed)
 {
 	struct dk_nl *nl = open_said();
 

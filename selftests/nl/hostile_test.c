@@ -129,7 +129,7 @@ static void of_no_length(const struct nlmsghdr *request)
 	queue_lying(request, 0);
 }
 
-TEST(lengths_that_lie)
+TEST(false_lengths)
 {
 	expect_backend(too_long, -EBADMSG, MALFORMED);
 	expect_backend(much_too_long, -EBADMSG, MALFORMED);
@@ -277,7 +277,7 @@ static void garbage_first(const struct nlmsghdr *request)
 	answer_well(request);
 }
 
-TEST(garbage_is_passed_by)
+TEST(garbage_is_skipped)
 {
 	expect_backend(garbage_first, 0, "");
 }
@@ -341,7 +341,7 @@ static void answer_buffer_full(const struct nlmsghdr *request)
 	fake_ack(request, 0);
 }
 
-TEST(a_socket_that_lost_something)
+TEST(socket_buffer_overflows)
 {
 	expect_backend(answer_buffer_full, -ENOBUFS, NULL);
 }

@@ -408,7 +408,7 @@ static int child(int (*run)(void))
 	return status;
 }
 
-static int as_nobody(void)
+static int as_user_nobody(void)
 {
 	const struct dk_nl_device *d;
 	struct dk_nl *nl;
@@ -432,9 +432,9 @@ static int elsewhere(void)
 	return strstr(why.sentence, "first network namespace") ? 0 : 2;
 }
 
-TEST(nobody_reads_and_does_not_change)
+TEST(unprivileged_user_only_reads)
 {
-	EXPECT_EQ(child(as_nobody), 0);
+	EXPECT_EQ(child(as_user_nobody), 0);
 }
 
 TEST(another_network_namespace)
@@ -444,7 +444,7 @@ TEST(another_network_namespace)
 
 /* ---- the module is unloaded ------------------------------------------------ */
 
-TEST(the_module_goes)
+TEST(the_module_is_removed)
 {
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_info *info;

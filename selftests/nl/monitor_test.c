@@ -94,7 +94,7 @@ TEST(several_in_a_datagram)
 	close_monitor(m);
 }
 
-TEST(events_that_were_lost)
+TEST(lost_events)
 {
 	struct dk_nl_monitor *m = open_monitor();
 	struct dk_nl_event e = { .size = sizeof(e) };
@@ -151,7 +151,7 @@ TEST(the_module_is_unloaded)
 }
 
 /* Other modules are loaded while the monitor is opened. */
-TEST(families_that_come_meanwhile)
+TEST(families_that_register_meanwhile)
 {
 	struct dk_nl_error why = { .size = sizeof(why) };
 	struct dk_nl_event e = { .size = sizeof(e) };

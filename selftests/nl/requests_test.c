@@ -30,7 +30,7 @@ static bool is_sent(int type)
 	return fake_find(&last.nlh, type);
 }
 
-TEST(requests_say_what_is_asked_for)
+TEST(requests_have_the_given_attributes)
 {
 	struct dk_nl_op_filter of = { .size = sizeof(of), .has_key = 1, .prefix = "aten::" };
 	struct dk_nl_impl_filter f = { .size = sizeof(f), .backend = 14, .provider = "p" };

@@ -20,9 +20,9 @@
 
 static struct dk_provider host = DK_PROVIDER("host");
 
-static int work_host(struct dk_call *c, struct dk_obj *x, int *who)
+static int work_host(struct dk_call *c, struct dk_obj *x, int *number)
 {
-	*who = HOST;
+	*number = HOST;
 	return 0;
 }
 
@@ -30,7 +30,7 @@ static const struct dk_impl of_host[] = {
 	DK_IMPL(work, DK_COMPOSITE_EXPLICIT_AUTOGRAD, work_host),
 };
 
-static void say(const char *what, int value)
+static void report(const char *what, int value)
 {
 	dprintf(STDOUT_FILENO, "%s: %d\n", what, value);
 }
@@ -38,9 +38,9 @@ static void say(const char *what, int value)
 static int call(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int who = 0, error = work(&x, &who);
+	int number = 0, error = work(&x, &number);
 
-	return error ? error : who;
+	return error ? error : number;
 }
 
 struct loaded {
@@ -60,7 +60,7 @@ static struct loaded load(const char *path, int elsewhere)
 	if (!p.face)
 		errx(1, "%s", dlerror());
 	if (!elsewhere)
-		p.face->told = say;
+		p.face->report = report;
 	return p;
 }
 
@@ -80,13 +80,13 @@ static void twice(char **path)
 	for (first = 1; first <= 2; first++) {
 		one = load(path[0], 0);
 		two = load(path[1], 0);
-		say("begin 1", one.face->begin(1, 0));
-		say("begin 2", two.face->begin(2, 0));
-		say("call", call());
+		report("begin 1", one.face->begin(1, 0));
+		report("begin 2", two.face->begin(2, 0));
+		report("call", call());
 		unload(first == 1 ? one : two);
-		say("call", call());
+		report("call", call());
 		unload(first == 1 ? two : one);
-		say("call", call());
+		report("call", call());
 	}
 }
 
@@ -97,14 +97,14 @@ static void half(char **path)
 
 	for (round = 0; round < 2; round++) {
 		p = load(path[0], 0);
-		say("half a begin", p.face->begin(1, 1));
-		say("call", call());
+		report("half a begin", p.face->begin(1, 1));
+		report("call", call());
 		unload(p);
-		say("call", call());
+		report("call", call());
 	}
 	p = load(path[0], 0);
-	say("begin", p.face->begin(1, 0));
-	say("call", call());
+	report("begin", p.face->begin(1, 0));
+	report("call", call());
 	unload(p);
 }
 
@@ -112,39 +112,39 @@ static void half(char **path)
 static void elsewhere(char **path, int in_a_namespace)
 {
 	struct loaded p = load(path[0], in_a_namespace);
-	int here, who = 0, status = -1;
+	int here, number = 0, status = -1;
 	pid_t child;
 
-	say("begin", p.face->begin(3, 0));
+	report("begin", p.face->begin(3, 0));
 	here = call();
-	say("call here", here);
-	say("call there", p.face->call(&who));
-	say("by", who);
+	report("call here", here);
+	report("call there", p.face->call(&number));
+	report("by", number);
 	child = fork();
 	if (!child)
-		_exit(call() != here || p.face->call(&who) || who != 3);
+		_exit(call() != here || p.face->call(&number) || number != 3);
 	waitpid(child, &status, 0);
-	say("both in a child", status);
-	say("end", p.face->end());
-	say("call here", call());
+	report("both in a child", status);
+	report("end", p.face->end());
+	report("call here", call());
 	unload(p);
-	say("call here", call());
+	report("call here", call());
 	if (!in_a_namespace)
-		say("its library stays", !!dlopen("libdispatchkey.so." MAJOR,
-						  RTLD_LAZY | RTLD_NOLOAD));
+		report("its library stays", !!dlopen("libdispatchkey.so." MAJOR,
+						     RTLD_LAZY | RTLD_NOLOAD));
 }
 
 /* ---- a copy of the library in the plugin -------------------------------------- */
 
-static atomic_int called, goes;
+static atomic_int called, may_return;
 
 static void *call_and_stay(void *face)
 {
-	int who = 0;
+	int number = 0;
 
-	say("call there", ((struct plugin *)face)->call(&who));
+	report("call there", ((struct plugin *)face)->call(&number));
 	atomic_store(&called, 1);
-	while (!atomic_load(&goes))
+	while (!atomic_load(&may_return))
 		usleep(1000);
 	return NULL;
 }
@@ -155,34 +155,34 @@ static void thread_outlives(char **path)
 	struct loaded p = load(path[0], 0);
 	pthread_t thread;
 
-	say("begin", p.face->begin(3, 0));
+	report("begin", p.face->begin(3, 0));
 	if (pthread_create(&thread, NULL, call_and_stay, p.face))
 		errx(1, "no thread");
 	while (!atomic_load(&called))
 		usleep(1000);
-	say("end", p.face->end());
-	p.face->told = NULL;
+	report("end", p.face->end());
+	p.face->report = NULL;
 	unload(p);
-	atomic_store(&goes, 1);
-	say("the thread ends", pthread_join(thread, NULL));
+	atomic_store(&may_return, 1);
+	report("the thread ends", pthread_join(thread, NULL));
 }
 
 /* ---- plugins are loaded and unloaded while a thread calls ---------------------- */
 
-static atomic_int stop, strange;
+static atomic_int stop, unexpected;
 static atomic_ulong by_plugin, by_host;
 
 static void *call_all_the_time(void *unused)
 {
 	while (!atomic_load(&stop)) {
-		int who = call();
+		int number = call();
 
-		if (who == 9)
+		if (number == 9)
 			atomic_fetch_add(&by_plugin, 1);
-		else if (who == HOST)
+		else if (number == HOST)
 			atomic_fetch_add(&by_host, 1);
 		else
-			atomic_store(&strange, who);
+			atomic_store(&unexpected, number);
 	}
 	return NULL;
 }
@@ -192,11 +192,11 @@ static void wait_for(atomic_ulong *calls)
 {
 	unsigned long before = atomic_load(calls);
 
-	while (atomic_load(calls) == before && !atomic_load(&strange))
+	while (atomic_load(calls) == before && !atomic_load(&unexpected))
 		usleep(100);
 }
 
-static void hot(char **path)
+static void load_while_calling(char **path)
 {
 	struct loaded p;
 	pthread_t thread;
@@ -206,7 +206,7 @@ static void hot(char **path)
 		errx(1, "no thread");
 	for (round = 0; round < 50; round++) {
 		p = load(path[0], 0);
-		p.face->told = NULL;
+		p.face->report = NULL;
 		wrong += p.face->begin(9, 0) || call() != 9;
 		wait_for(&by_plugin);
 		unload(p);
@@ -215,8 +215,8 @@ static void hot(char **path)
 	}
 	atomic_store(&stop, 1);
 	pthread_join(thread, NULL);
-	say("wrong", wrong);
-	say("strange", atomic_load(&strange));
+	report("wrong", wrong);
+	report("strange", atomic_load(&unexpected));
 }
 
 /* ---- bug 6: the end of the process --------------------------------------------- */
@@ -224,46 +224,46 @@ static void hot(char **path)
 static bool ends;
 static struct dk_op *handle;
 static struct dk_library lib = DK_LIBRARY(&host, IMPL, "plugins", DK_UNDEFINED);
-static atomic_int stranger, served;
+static atomic_int unexpected_late, served;
 
 /* The write function of a stream that is flushed at exit, after all destructors. */
-static ssize_t behind(void *unused, const char *text, size_t size)
+static ssize_t late_write(void *unused, const char *text, size_t size)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_provider more = DK_PROVIDER("more");
-	int who = 0;
+	int number = 0;
 
-	say("late: call", call());
-	say("late: call by handle", work_at(handle, &dk_local_default, &x, &who));
-	say("late: register", dk_provider_register(&more, NULL));
-	say("late: release a library", dk_library_unregister(&lib));
-	say("late: unregister", dk_provider_unregister(&host));
+	report("late: call", call());
+	report("late: call by handle", work_at(handle, &dk_local_default, &x, &number));
+	report("late: register", dk_provider_register(&more, NULL));
+	report("late: release a library", dk_library_unregister(&lib));
+	report("late: unregister", dk_provider_unregister(&host));
 	dk_op_put(handle);
-	say("late: answers that a thread must not get", atomic_load(&stranger));
+	report("late: answers that a thread must not get", atomic_load(&unexpected_late));
 	return size;
 }
 
 static void write_at_the_very_end(void)
 {
-	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = behind });
+	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = late_write });
 
 	if (!f || setvbuf(f, NULL, _IOFBF, BUFSIZ) || fputs("x", f) < 0)
 		errx(1, "no stream");
 }
 
-__attribute__((destructor)) static void at_the_end(void)
+__attribute__((destructor)) static void last_destructor(void)
 {
 	if (ends)
-		say("destructor: call", call());
+		report("destructor: call", call());
 }
 
 static void at_exit(void)
 {
-	say("atexit: call", call());
+	report("atexit: call", call());
 }
 
 /* Makes calls until the process ends. */
-static void *never_stops(void *unused)
+static void *call_until_exit(void *unused)
 {
 	for (;;) {
 		int answer = call();
@@ -271,7 +271,7 @@ static void *never_stops(void *unused)
 		/* HOST: between the plugin's destructor and the library's */
 		if (answer != atomic_load(&served) && answer != HOST &&
 		    answer != -ESHUTDOWN)
-			atomic_store(&stranger, answer);
+			atomic_store(&unexpected_late, answer);
 	}
 	return NULL;
 }
@@ -283,14 +283,14 @@ static void end_of_process(char **path)
 
 	ends = true;
 	write_at_the_very_end();
-	say("begin", p.face->begin(4, 0));
-	say("library", dk_library_register(&lib, NULL));
+	report("begin", p.face->begin(4, 0));
+	report("library", dk_library_register(&lib, NULL));
 	handle = dk_op_get(NULL, "plugins::work");
 	atomic_store(&served, call());
-	if (pthread_create(&thread, NULL, never_stops, NULL) || atexit(at_exit))
+	if (pthread_create(&thread, NULL, call_until_exit, NULL) || atexit(at_exit))
 		errx(1, "no thread, or no room");
 	usleep(20000);
-	say("call", call());
+	report("call", call());
 }
 
 /* ---- bug 18: dlclose() during a call of the plugin's functions ------------------- */
@@ -303,14 +303,14 @@ static void own_thread(char **path)
 
 	for (round = 0; round < 3; round++) {
 		p = load(path[0], 0);
-		say("begin", p.face->begin(5, 0));
-		say("its own thread is inside", p.face->own_thread());
+		report("begin", p.face->begin(5, 0));
+		report("its own thread is inside", p.face->own_thread());
 		unload(p);
-		say("call", call());
+		report("call", call());
 	}
 }
 
-static int end_it(void *p)
+static int end_plugin(void *p)
 {
 	return ((struct loaded *)p)->face->end();
 }
@@ -321,11 +321,11 @@ static void from_inside(char **path)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct loaded p = load(path[0], 0);
 
-	say("begin", p.face->begin(6, 0));
-	say("end from inside", inside(&x, end_it, &p));
-	say("call", call());
-	say("end", p.face->end());
-	say("call", call());
+	report("begin", p.face->begin(6, 0));
+	report("end from inside", inside(&x, end_plugin, &p));
+	report("call", call());
+	report("end", p.face->end());
+	report("call", call());
 	unload(p);
 }
 
@@ -335,7 +335,7 @@ static struct loaded load_forgetful(const char *path)
 {
 	struct loaded p = load(path, 0);
 
-	p.face->forgets = true;
+	p.face->stays_registered = true;
 	return p;
 }
 
@@ -347,23 +347,23 @@ static void forget(char **path)
 	/* usually at the same address the second time */
 	for (round = 0; round < 2; round++) {
 		p = load_forgetful(path[0]);
-		say("begin", p.face->begin(7, 0));
-		say("listen", p.face->listen());
-		say("call", call());
+		report("begin", p.face->begin(7, 0));
+		report("listen", p.face->listen());
+		report("call", call());
 		unload(p);
-		say("call", call());
+		report("call", call());
 	}
 	p = load(path[0], 0);
-	say("begin", p.face->begin(8, 0));
-	say("call", call());
+	report("begin", p.face->begin(8, 0));
+	report("call", call());
 	unload(p);
-	say("call", call());
+	report("call", call());
 }
 
 static int stay_and_return(void *unused)
 {
 	atomic_store(&called, 1);
-	while (!atomic_load(&goes))
+	while (!atomic_load(&may_return))
 		usleep(1000);
 	return 0;
 }
@@ -376,11 +376,11 @@ static void *be_inside(void *unused)
 }
 
 /* Lets the call end when the host serves again: dlclose() waits for the call then. */
-static void *let_go(void *unused)
+static void *release_when_unloaded(void *unused)
 {
 	while (call() != HOST)
 		usleep(1000);
-	atomic_store(&goes, 1);
+	atomic_store(&may_return, 1);
 	return NULL;
 }
 
@@ -390,18 +390,18 @@ static void forget_while_inside(char **path)
 	pthread_t threads[2];
 	void *refused;
 
-	say("begin", p.face->begin(7, 0));
+	report("begin", p.face->begin(7, 0));
 	if (pthread_create(&threads[0], NULL, be_inside, NULL))
 		errx(1, "no thread");
 	while (!atomic_load(&called))
 		usleep(1000);
-	if (pthread_create(&threads[1], NULL, let_go, NULL))
+	if (pthread_create(&threads[1], NULL, release_when_unloaded, NULL))
 		errx(1, "no thread");
 	unload(p);
-	say("let go", atomic_load(&goes));
+	report("let go", atomic_load(&may_return));
 	pthread_join(threads[0], &refused);
 	pthread_join(threads[1], NULL);
-	say("refused", !!refused);
+	report("refused", !!refused);
 }
 
 /* Completes the call when the host serves again: dlclose() waits for the call then. */
@@ -410,27 +410,27 @@ static void *complete(void *token)
 	while (call() != HOST)
 		usleep(1000);
 	usleep(20000);
-	atomic_store(&goes, 1);
+	atomic_store(&may_return, 1);
 	return dk_call_complete(token, 0) ? "refused" : NULL;
 }
 
-static void close_with_a_deferred_call(char **path, bool forgets)
+static void close_with_a_deferred_call(char **path, bool stays_registered)
 {
-	struct loaded p = forgets ? load_forgetful(path[0]) : load(path[0], 0);
+	struct loaded p = stays_registered ? load_forgetful(path[0]) : load(path[0], 0);
 	struct dk_deferred token;
 	pthread_t thread;
 	void *refused;
 
 	dk_deferred_init(&token);
 	p.face->token = &token;
-	say("begin", p.face->begin(7, 0));
-	say("call", call());
+	report("begin", p.face->begin(7, 0));
+	report("call", call());
 	if (pthread_create(&thread, NULL, complete, &token))
 		errx(1, "no thread");
 	unload(p);
-	say("completed", atomic_load(&goes));
+	report("completed", atomic_load(&may_return));
 	pthread_join(thread, &refused);
-	say("refused", !!refused);
+	report("refused", !!refused);
 }
 
 /* ---- a plugin is closed in a child -------------------------------------------- */
@@ -444,7 +444,7 @@ static void *check_all_the_time(void *reg)
 {
 	while (!atomic_load(&stop)) {
 		if (dk_registry_check(reg, NULL))
-			atomic_store(&strange, 1);
+			atomic_store(&unexpected, 1);
 		atomic_fetch_add(&checks, 1);
 		usleep(10);
 	}
@@ -494,25 +494,25 @@ static void close_in_children(char **path)
 	pthread_t thread;
 	int i, status = 0;
 
-	p.face->told = NULL;
-	say("begin", p.face->begin(7, 0));
+	p.face->report = NULL;
+	report("begin", p.face->begin(7, 0));
 	if (pthread_create(&thread, NULL, check_all_the_time, reg))
 		errx(1, "no thread");
 	for (i = 0; i < NUM_FORKS && !status; i++) {
 		wait_for(&checks);
 		status = close_in_child(p, reg);
 	}
-	say("in a child", status);
+	report("in a child", status);
 	atomic_store(&stop, 1);
 	pthread_join(thread, NULL);
-	say("strange", atomic_load(&strange));
+	report("strange", atomic_load(&unexpected));
 	unload(p);
 }
 
 static int close_and_exit(void *p)
 {
 	unload(*(struct loaded *)p);
-	say("closed", 0);
+	report("closed", 0);
 	_exit(0);
 }
 
@@ -521,7 +521,7 @@ static void forget_from_inside(char **path)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct loaded p = load_forgetful(path[0]);
 
-	say("begin", p.face->begin(7, 0));
+	report("begin", p.face->begin(7, 0));
 	inside(&x, close_and_exit, &p);
 }
 
@@ -530,8 +530,8 @@ static void forget_from_older(char **path)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct loaded p = load_forgetful(path[0]);
 
-	say("begin", p.face->begin(7, 0));
-	say("begin another", p.face->begin_another());
+	report("begin", p.face->begin(7, 0));
+	report("begin another", p.face->begin_another());
 	inside(&x, close_and_exit, &p);
 }
 
@@ -547,11 +547,11 @@ static void close_listening(void)
 static void forget_from_listener(char **path)
 {
 	listening = load_forgetful(path[0]);
-	say("begin", listening.face->begin(7, 0));
-	say("listen", listening.face->listen());
-	say("end", listening.face->end());
-	listening.face->heard = close_listening;
-	say("define", dk_op_define(&host, &news_op, 0, NULL));
+	report("begin", listening.face->begin(7, 0));
+	report("listen", listening.face->listen());
+	report("end", listening.face->end());
+	listening.face->on_event = close_listening;
+	report("define", dk_op_define(&host, &news_op, 0, NULL));
 }
 
 int main(int argc, char **argv)
@@ -575,7 +575,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "outlives"))
 		thread_outlives(path);
 	else if (!strcmp(what, "hot"))
-		hot(path);
+		load_while_calling(path);
 	else if (!strcmp(what, "exit"))
 		end_of_process(path);
 	else if (!strcmp(what, "thread"))

@@ -31,12 +31,12 @@ static void *load(const char *path, const char *name)
 /* The second call takes the fast path, unless membarrier() is not available. */
 static void call(const char *where)
 {
-	int who = 0, round;
+	int number = 0, round;
 
 	for (round = 0; round < 2; round++) {
-		int err = face->call(&who);
+		int err = face->call(&number);
 
-		printf("%s: %d by %d%s\n", where, err, who,
+		printf("%s: %d by %d%s\n", where, err, number,
 		       round && face->framed ? ", on the slow path" : "");
 	}
 }

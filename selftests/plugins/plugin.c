@@ -13,14 +13,14 @@
 
 struct plugin plugin;
 
-static int me;
+static int own_number;
 static pthread_t thread;
 static bool has_thread;
 static atomic_int is_inside, rounds;
 
-static int work_here(struct dk_call *c, struct dk_obj *x, int *who)
+static int work_here(struct dk_call *c, struct dk_obj *x, int *number)
 {
-	*who = me;
+	*number = own_number;
 	plugin.framed = dk_call_frame(c);
 	return plugin.token ? dk_call_defer(c, plugin.token) : 0;
 }
@@ -40,11 +40,11 @@ static const struct dk_impl second[] = { DK_IMPL(inside, DK_CPU, inside_here) };
 
 static struct dk_provider prov = DK_PROVIDER("plugin");
 
-static int begin(int who, int half)
+static int begin(int number, int half)
 {
 	int err = dk_provider_register(&prov, NULL);
 
-	me = who;
+	own_number = number;
 	if (!err)
 		err = dk_impls_register(&prov, first, 1, NULL);
 	if (!err && half)
@@ -57,25 +57,25 @@ static int end(void)
 	return dk_provider_unregister(&prov);
 }
 
-static int call(int *who)
+static int call(int *number)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int err = work(&x, who);
+	int err = work(&x, number);
 
 	/* in another copy of the library than the host's, the operator is not defined */
 	if (err != -ENOENT)
 		return err;
 	err = dk_op_define(&prov, &work_op, 0, NULL);
-	return err ? err : work(&x, who);
+	return err ? err : work(&x, number);
 }
 
 static int fork_and_call(void)
 {
-	int status = -1, who = 0;
+	int status = -1, number = 0;
 	pid_t child = fork();
 
 	if (!child)
-		_exit(call(&who) || who != me);
+		_exit(call(&number) || number != own_number);
 	return waitpid(child, &status, 0) == child ? status : -1;
 }
 
@@ -108,10 +108,10 @@ static int own_thread(void)
 	return err;
 }
 
-static void told(struct dk_listener *l, const struct dk_event *event)
+static void on_event(struct dk_listener *l, const struct dk_event *event)
 {
-	if (plugin.heard)
-		plugin.heard();
+	if (plugin.on_event)
+		plugin.on_event();
 }
 
 static void before(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -120,7 +120,7 @@ static void before(struct dk_hooks *h, const struct dk_hook_info *info)
 
 static int listen_here(void)
 {
-	static struct dk_listener listener = { .size = sizeof(listener), .notify = told };
+	static struct dk_listener listener = { .size = sizeof(listener), .notify = on_event };
 	static struct dk_hooks hooks = { .size = sizeof(hooks), .before = before };
 	int err = dk_listener_register(&listener, NULL);
 
@@ -142,12 +142,12 @@ struct plugin plugin = {
 
 __attribute__((destructor)) static void unload(void)
 {
-	int err = plugin.forgets ? 0 : end();
+	int err = plugin.stays_registered ? 0 : end();
 
-	if (!plugin.told || plugin.forgets)
+	if (!plugin.report || plugin.stays_registered)
 		return;
-	plugin.told("unregistering in the destructor", err);
-	plugin.told("inside behind that", atomic_load(&is_inside));
+	plugin.report("unregistering in the destructor", err);
+	plugin.report("inside behind that", atomic_load(&is_inside));
 	if (has_thread)
-		plugin.told("the thread ends", pthread_join(thread, NULL));
+		plugin.report("the thread ends", pthread_join(thread, NULL));
 }

@@ -10,8 +10,8 @@
 #ifndef WITHOUT_OPERATORS
 #include <dispatchkey.h>
 
-/* Stores in *@who the number of the plugin that served the call, see begin(), or HOST. */
-DK_OP(work, "plugins::work", (struct dk_obj *x, int *who), (x, who), (x));
+/* Stores in *@number the number of the plugin that served the call, see begin(), or HOST. */
+DK_OP(work, "plugins::work", (struct dk_obj *x, int *number), (x, number), (x));
 /* Calls a function of the caller from inside the plugin. */
 DK_OP(inside, "plugins::inside",
 	(struct dk_obj *x, int (*what)(void *), void *arg), (x, what, arg), (x));
@@ -20,11 +20,11 @@ DK_OP(inside, "plugins::inside",
 struct dk_deferred;
 
 struct plugin {
-	/* registers functions that return @who; with @half only the first table, and then fails */
-	int (*begin)(int who, int half);
+	/* registers functions that return @number; with @half only one table, and then fails */
+	int (*begin)(int number, int half);
 	int (*end)(void);
 	/* makes a call from the plugin, through the library that it is linked with */
-	int (*call)(int *who);
+	int (*call)(int *number);
 	/* starts a thread of the plugin, which is inside a call when this returns */
 	int (*own_thread)(void);
 	int (*fork_and_call)(void);
@@ -33,15 +33,15 @@ struct plugin {
 	/* registers another provider, without functions */
 	int (*begin_another)(void);
 	/* called by the plugin's listener */
-	void (*heard)(void);
+	void (*on_event)(void);
 	/* if set, calls that the plugin serves are deferred */
 	struct dk_deferred *token;
 	/* the last call that the plugin served took the slow path */
 	bool framed;
 	/* the plugin's destructor does not unregister */
-	bool forgets;
+	bool stays_registered;
 	/* called by the destructor: the result of unregistering, and the number of calls inside */
-	void (*told)(const char *what, int value);
+	void (*report)(const char *what, int value);
 };
 
 #endif /* _SELFTESTS_PLUGINS_PLUGIN_H */

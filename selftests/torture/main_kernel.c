@@ -27,7 +27,7 @@ MODULE_PARM_DESC(duration, "seconds; 0: until it is unloaded (default)");
 module_param(readers, uint, 0444);
 MODULE_PARM_DESC(readers, "threads that call (default: CPUs, at least 2)");
 module_param(writers, uint, 0444);
-MODULE_PARM_DESC(writers, "threads that change, 1 to 8 (default 2)");
+MODULE_PARM_DESC(writers, "threads that make changes, 1 to 8 (default 2)");
 module_param(seed, ullong, 0444);
 MODULE_PARM_DESC(seed, "seed of the random numbers (default: the time)");
 module_param(resolve, bool, 0444);
@@ -37,7 +37,7 @@ MODULE_PARM_DESC(plugins, "dk_torture_plugin must be loaded and unloaded meanwhi
 module_param(progress, uint, 0444);
 MODULE_PARM_DESC(progress, "seconds between lines of progress (default 15)");
 module_param_named(break, breaks, charp, 0444);
-MODULE_PARM_DESC(break, "make a mistake on purpose, which must be found");
+MODULE_PARM_DESC(break, "make a mistake on purpose, which the test must detect");
 
 static bool running;
 module_param(running, bool, 0444);

@@ -100,6 +100,6 @@ static void __exit traced_exit(void)
 
 module_init(traced_init);
 module_exit(traced_exit);
-MODULE_DESCRIPTION("Calls for those who test the tracepoints");
+MODULE_DESCRIPTION("Calls for tests of the tracepoints");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

@@ -4,7 +4,7 @@
 
 /* ---- names --------------------------------------------------------------- */
 
-TEST(names_of_sentinels_and_strangers)
+TEST(names_of_sentinels_and_unknown_keys)
 {
 	const struct dk_layout *l = layout_l();
 
@@ -115,7 +115,7 @@ TEST(strict_parser_takes_what_pytorch_takes)
 	}
 }
 
-TEST(words_that_are_no_key)
+TEST(words_that_name_no_key)
 {
 	static const char *const words[] = {
 		"", "cpu", "Cpu", "CPUBit", "MTIABit", "DenseCPU", "NoSuchKey", " CPU",
