@@ -67,7 +67,7 @@ report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	mapfile -t -O ${#failures[@]} failures < <(reasons "$2" | sed 's/^/    | /')
 	# The log is printed without the tests that passed.
 	grep -avE '^[# |]*ok [0-9]' "$2" | tail -n 120 | sed 's/^/    | /'
-	say "all of it: ${2#"$top/"}"
+	say "full log: ${2#"$top/"}"
 }
 
 logname() { printf '%s/%s.log' "$logs" "${1//[^a-zA-Z0-9]/-}"; }

@@ -26,7 +26,7 @@ Operators and functions:
     ...     registry.call("demo::add", cpu, cpu)
     'traced, then added'
 
-Where calls go, and why:
+Routes of calls, and explanations of them:
 
     >>> print(registry.route("demo::add", "CPU"))
     demo::add(CPU) goes to add_cpu of python [kernel]

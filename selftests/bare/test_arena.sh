@@ -37,14 +37,14 @@ every_size() {
 }
 
 echo "TAP version 13"
-ok "the core and a program that gives it memory" links
-ok "in 256 KiB" "$dir/arena"
+ok "a program that gives the core its memory links" links
+ok "the program runs in 256 KiB" "$dir/arena"
 diag "$("$dir/arena" | sed -n 's/^# //p')"
-ok "35 functions on 10 operators in 12 KiB" "$dir/arena" small
+ok "35 functions of 10 operators fit in 12 KiB" "$dir/arena" small
 diag "$("$dir/arena" small | sed -n 's/^# //p')"
-ok "calls one in another, counted" "$dir/arena" nested
-ok "calls that are completed later" "$dir/arena" deferred
-ok "functions that register others" "$dir/arena" changing
-ok "in every size, whatever fits" every_size
-ok "in 64 KiB all of it" fits 65536 served
+ok "nested calls are made and counted" "$dir/arena" nested
+ok "calls are deferred and completed" "$dir/arena" deferred
+ok "a function registers other functions" "$dir/arena" changing
+ok "with every size, what does not fit is refused" every_size
+ok "everything fits in 64 KiB" fits 65536 served
 finish

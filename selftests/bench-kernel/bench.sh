@@ -16,8 +16,8 @@ need_module dispatchkey dk_many dk_bench
 
 plan 3
 must_load dispatchkey
-ok "all operators of PyTorch" load dk_many
-ok "everything is measured" load dk_bench
+ok "dk_many loads with all operators of PyTorch" load dk_many
+ok "dk_bench loads and measures" load dk_bench
 sed 's/^/figure /' /proc/dk_bench 2>/dev/null
 if [ -x "${DK_COST-}" ] && family=$("$DK_COST" getfamily); then
 	echo "figure getfamily ${family%% *}00 ${family%% *}00"

@@ -61,9 +61,9 @@ fi
 expected=$(grep -v '^#' "$baseline")
 
 plan $((3 + $(wc -l <<<"$expected")))
-ok "the program compiles" compiles || skip_all "no program"
-ok "its instructions are counted" counted || skip_all "no counts"
-is "of all kinds of call that the baseline has" "$(cut -d' ' -f1 <<<"$expected")" \
+ok "the program that makes calls compiles" compiles || skip_all "no program"
+ok "the instructions of the calls are counted" counted || skip_all "no counts"
+is "all kinds of calls in the baseline are counted" "$(cut -d' ' -f1 <<<"$expected")" \
 	"$(sort "$st_tmp/counts" | cut -d' ' -f1)"
 
 while read -r name want; do

@@ -55,13 +55,15 @@ for path in sys.argv[1:]:
 plan 9
 
 ok "the program for calls compiles" compiles calls || skip_all "no program"
-ok "and measures" measures calls "$vectors/registrations.txt"
+ok "the program for calls measures" measures calls "$vectors/registrations.txt"
 ok "the program for registrations compiles" compiles regs || skip_all "no program"
-ok "and measures" measures regs "$vectors/registrations.txt" "$vectors/schemas.txt"
+ok "the program for registrations measures" \
+	measures regs "$vectors/registrations.txt" "$vectors/schemas.txt"
 ok "the report is made" reports
-is "its table fits 100 columns" "" "$(grep -E '.{101}' "$st_tmp/table")"
-like "it says that libtorch is missing" "*libtorch is not installed*" "$(cat "$st_tmp/table")"
-ok "the JSON has its schema, and what was measured" is_json
-ok "the plots are XML" are_xml
+is "the table of the report fits 100 columns" "" "$(grep -E '.{101}' "$st_tmp/table")"
+like "the report says that libtorch is missing" \
+	"*libtorch is not installed*" "$(cat "$st_tmp/table")"
+ok "the JSON has its schema and the measured values" is_json
+ok "the plots are well-formed XML" are_xml
 
 finish

@@ -73,20 +73,24 @@ all_transcripts() {
 }
 
 test_board() {
-	ok "$board: the core needs only its compiler" compiles ""
-	ok "$board: so it does on a simpler CPU, $cpu" compiles "$cpu"
-	ok "$board: the sample boots, calls, waits for an interrupt and ends" same_text
-	[ "$board" != riscv64-virt ] || ok "$board: the commands of Documentation/api/bare.rst" page
-	ok "$board: a failure is the exit status" ends 3 "" fails
-	ok "$board: an exception ends a program" ends 1 "$fault" faults
-	seconds=2 ok "$board: a program that hangs is ended" ends 124 "has not ended after 2 seconds" hangs
-	ok "$board: a program with all transcripts" build "$tests/board_test.c" "$tests/transcripts.S" &&
+	ok "$board: the core links with the compiler's library only" compiles ""
+	ok "$board: the core for $cpu, a simpler CPU, links with the compiler's library only" \
+		compiles "$cpu"
+	ok "$board: the output of the sample is as expected" same_text
+	[ "$board" != riscv64-virt ] ||
+		ok "$board: the commands of Documentation/api/bare.rst succeed" page
+	ok "$board: a failed program gives its exit status" ends 3 "" fails
+	ok "$board: a CPU exception ends a program with status 1" ends 1 "$fault" faults
+	seconds=2 ok "$board: a program that hangs is stopped after the time limit" \
+		ends 124 "has not ended after 2 seconds" hangs
+	ok "$board: the program with all transcripts builds" \
+		build "$tests/board_test.c" "$tests/transcripts.S" &&
 		run_tap run board_test
 }
 
 echo "TAP version 13"
-ok "every transcript is in the program" all_transcripts
-ok "demo-board names the boards if it does not know one" unknown_board
+ok "the test program contains every transcript" all_transcripts
+ok "make demo-board with an unknown board names the boards" unknown_board
 for board in ${BOARDS:-riscv64-virt mps2-an385}; do
 	tools "$board"
 	if command -v "$cc" >/dev/null && command -v "$qemu" >/dev/null; then

@@ -31,7 +31,7 @@ completes_live() {
 	if [ -z "$no_live" ]; then
 		completes "$st_tmp/live"
 	else
-		skip "names of a kernel's registry" "$no_live"
+		skip "completion of names in a kernel's registry" "$no_live"
 	fi
 }
 
@@ -47,6 +47,6 @@ cases() {
 	[ ! -s "$st_tmp/err" ] || diag "$(cat "$st_tmp/err")"
 	while IFS= read -r typed && IFS= read -r got <&3; do
 		expected=${typed##* => }
-		is "${typed%% => *}" "$expected" "$got"
+		is "completion of: ${typed%% => *}" "$expected" "$got"
 	done <"$st_tmp/cases" 3< <(cat "$st_tmp/got" && yes 'no answer')
 }

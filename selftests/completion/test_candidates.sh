@@ -20,22 +20,22 @@ sorted() { values "$@" | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//
 offers() {
 	local expected=$1
 	shift
-	is "dkctl $*" "$expected" "$(values "$@")"
+	is "candidates after: dkctl $*" "$expected" "$(values "$@")"
 }
 refuses() { # STATUS PATTERN WORD...
 	local status=$1 pattern=$2 said got=0
 	shift 2
 	said=$("$path" __complete "$@" 2>&1) || got=$?
-	like "__complete $*" "$pattern" "$said"
-	is "its status" "$status" $got
+	like "dkctl __complete $* is refused" "$pattern" "$said"
+	is "dkctl __complete $* has the expected status" "$status" $got
 }
 
 echo "TAP version 13"
 
 mapfile -t subcommands < <("$path" help | sed '/^options:/,$d' | grep -oE '^  [a-z]+' | tr -d ' ')
 offers "${subcommands[*]}" ''
-is "each with what it does" "" "$(complete '' | grep -v $'\t..')"
-is "it is not in the help" "" "$("$path" help | grep __complete)"
+is "each subcommand has a description" "" "$(complete '' | grep -v $'\t..')"
+is "the help does not list __complete" "" "$("$path" help | grep __complete)"
 
 # The options that the help lists must be offered with a description, and offered options must
 # be accepted.
@@ -53,8 +53,8 @@ unknown_options() { # SUBCOMMAND
 }
 for name in "${subcommands[@]}"; do
 	is "the options of $name" "$(listed "$name")" "$(sorted "$name" - | tr -d =)"
-	is "each with a meaning" "" "$(complete "$name" - | grep -v $'\t..')"
-	is "and accepted" "" "$(unknown_options "$name")"
+	is "each option of $name has a description" "" "$(complete "$name" - | grep -v $'\t..')"
+	is "each offered option of $name is accepted" "" "$(unknown_options "$name")"
 done
 offers '--pretty --layout --help --version' -j key CPU --
 offers '--layout=pytorch-1.13 --layout=pytorch-1.12' --layout=pytorch-1.
@@ -64,11 +64,13 @@ offers '-lpytorch-1.13 -lpytorch-1.12' key -lpytorch-1.
 offers '-jlpytorch-1.13 -jlpytorch-1.12' key -jlpytorch-1.
 offers '' -x
 
-is "all layouts" "$("$path" layout | sed -n '/^layouts: /,$ { s/^layouts: *//; s/^ *//; p }' |
+is "all layouts are offered" \
+	"$("$path" layout | sed -n '/^layouts: /,$ { s/^layouts: *//; s/^ *//; p }' |
 	tr '\n' ' ' | sed 's/ $//')" "$(values layout '')"
-is "all keys" "$("$path" key | awk 'NR > 1 { print $2 }' | LC_ALL=C sort | tr '\n' ' ')" \
+is "all keys are offered" \
+	"$("$path" key | awk 'NR > 1 { print $2 }' | LC_ALL=C sort | tr '\n' ' ')" \
 	"$(sorted key '') "
-is "all keys of another layout" \
+is "all keys of another layout are offered" \
 	"$("$path" key -l pytorch-1.12 | awk 'NR > 1 { print $2 }' | LC_ALL=C sort | tr '\n' ' ')" \
 	"$(sorted -l pytorch-1.12 key '') "
 offers 'DK_AUTOGRAD_XLA' key DK_AUTOGRAD_XL
@@ -88,7 +90,7 @@ refuses 2 'dkctl: unknown layout "x"*' -- -l x key ''
 # ---- a running kernel --------------------------------------------------------------
 
 if [ -n "$no_live" ]; then
-	skip "names of a kernel's registry" "$no_live"
+	skip "completion of names in a kernel's registry" "$no_live"
 	finish
 fi
 path=$st_tmp/live/dkctl
@@ -101,7 +103,7 @@ undescribed() {
 		complete "$name" '' && complete "$name" X ''
 	done | cut -f 1,2 | grep -v $'\t..'
 }
-is "words have a description" "" "$(undescribed)"
+is "offered words have a description" "" "$(undescribed)"
 offers 'offline online' backend set edu ''
 offers 'offline' backend set edu of
 offers 'offline online' dev set edu ''
@@ -122,9 +124,12 @@ offers 'dk_cpu dk_edu' provider d
 offers '' provider new
 offers 'backends devices' limits show ''
 offers '' version ''
-is "with what they are" $'edu\tonline, 4 devices, 0 functions' "$(complete backend set e)"
-is "on, of a device" $'0000:00:04.0\tonline, a device of edu' "$(complete device 0000:00:04)"
-is "and the words" $'release\tunbind an unused name from its private backend, which can then get another name' \
+is "the description of a backend has its state and counts" \
+	$'edu\tonline, 4 devices, 0 functions' "$(complete backend set e)"
+is "the description of a device has its state and backend" \
+	$'0000:00:04.0\tonline, a device of edu' "$(complete device 0000:00:04)"
+is "the description of a word is that of the help" \
+	$'release\tunbind an unused name from its private backend, which can then get another name' \
 	"$(complete backend re)"
 
 # dkctl must accept the offered words.
@@ -139,6 +144,6 @@ not_read() {
 		done
 	done
 }
-is "every word that is offered is read" "" "$(not_read)"
+is "every offered word is accepted" "" "$(not_read)"
 
 finish

@@ -112,7 +112,7 @@ END
 completes_live
 
 if [ -d /sys/module/dispatchkey ]; then
-	skip "without the module there are no names" "the module is loaded"
+	skip "without the module, no names are completed" "the module is loaded"
 else
 	cat >"$st_tmp/cases" <<-'END'
 		dkctl device _ => backend set show

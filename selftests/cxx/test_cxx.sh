@@ -93,28 +93,30 @@ unloads() {
 }
 
 echo "TAP version 13"
-ok "the half in C compiles" c -Wconversion -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
+ok "the part in C compiles" c -Wconversion -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
 for one in $compilers; do
 	for standard in c++17 c++20; do
 		ok "cxx_test compiles by $one as $standard" cxx "$one" "$standard" \
 			"$st_here/cxx_test.cpp" "$st_tmp/c_half.o" -o "$st_tmp/cxx_test"
-		ok "cxx_test by $one as $standard" "$st_tmp/cxx_test"
+		ok "cxx_test, compiled by $one as $standard, passes" "$st_tmp/cxx_test"
 	done
 	ok "hello.cpp compiles by $one" cxx "$one" c++17 "$top/samples/hello.cpp" -o "$st_tmp/hello"
-	ok "it prints what hello.c does" says_as_hello "$st_tmp/hello"
+	ok "hello.cpp, compiled by $one, prints the same as hello.c" says_as_hello "$st_tmp/hello"
 	ok "a plugin compiles by $one" plugin "$one"
 	ok "a host compiles by $one" host "$one"
 	ok "thrown.cpp compiles by $one" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
 		-o "$st_tmp/thrown"
-	ok "hooks see that an exception left a call" "$st_tmp/thrown"
-	ok "dlclose() unmaps a plugin by $one, and its functions" unloads "$one"
-	ok "also what it leaves registered" unloads "$one" -DLEAKS
-	like "which is told" "dispatchkey: *unloaded.so is unloaded with provider unloaded::op: removed*" \
+	ok "with $one, hooks are called when an exception leaves a call" "$st_tmp/thrown"
+	ok "dlclose() unmaps a plugin compiled by $one and removes its functions" unloads "$one"
+	ok "dlclose() of a plugin compiled by $one removes what is still registered" \
+		unloads "$one" -DLEAKS
+	like "with $one, functions that a closed plugin has not unregistered are reported" \
+		"dispatchkey: *unloaded.so is unloaded with provider unloaded::op: removed*" \
 		"$(cat "$st_tmp/said")"
 done
 for one in $compilers; do
 	for other in $compilers; do
-		ok "a host by $one calls a plugin by $other" "$st_tmp/host-$one" \
+		ok "a host compiled by $one calls a plugin compiled by $other" "$st_tmp/host-$one" \
 			"$st_tmp/plugin-$other.so"
 	done
 done
@@ -168,7 +170,7 @@ pair 'auto b = dk::keyset(DK_CPU).has(DK_CPU);' 'auto b = dk::keyset(DK_CPU).has
 pair 'dk::include g(DK_CPU);' 'dk::include g(DK_BACKEND_CPU);' ''
 pair 'dk::keyset k = DK_CPU;' 'dk::keyset k = 1;' ''
 for one in $compilers; do
-	ok "$one takes what differs from these in the type only" compiles "$one" "$right"
+	ok "$one accepts the same statements with the right types" compiles "$one" "$right"
 done
 
 finish

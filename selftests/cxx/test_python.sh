@@ -20,15 +20,15 @@ unnamed() {
 }
 
 echo "TAP version 13"
-ok "the test of twins compiles" c "$st_here/twins_test.c" -o "$st_tmp/twins_test"
-ok "every twin does what the inline function does" "$st_tmp/twins_test"
-ok "every inline function is in that test" unnamed
+ok "twins_test compiles" c "$st_here/twins_test.c" -o "$st_tmp/twins_test"
+ok "every Python twin gives the results of its inline function" "$st_tmp/twins_test"
+ok "twins_test has every inline function" unnamed
 if command -v python3 >/dev/null; then
-	ok "hello.py prints what hello.c does" says_as_hello env PYTHONPATH="$top/python" \
+	ok "hello.py prints the same as hello.c" says_as_hello env PYTHONPATH="$top/python" \
 		PYTHONDONTWRITEBYTECODE=1 DISPATCHKEY_LIBRARY="$lib/libdispatchkey.so.0" \
 		python3 "$top/samples/hello.py"
 else
-	skip "hello.py prints what hello.c does" "no python3"
+	skip "hello.py prints the same as hello.c" "no python3"
 fi
 
 finish

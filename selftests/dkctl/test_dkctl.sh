@@ -173,7 +173,7 @@ else
 		${CC:-cc} -I"$here/../../uapi" -fsyntax-only "$tmp/keys.c" 2>"$tmp/err"
 	result $? "the list of keys has the constants of the header"
 fi
-has "key by another name" "Undefined (layout v1)" key CatchAll
+has "key by an alternative name" "Undefined (layout v1)" key CatchAll
 golden "alias" alias CompositeImplicitAutogradNestedTensor --layout=pytorch-1.13 <<'END'
 CompositeImplicitAutogradNestedTensor (layout pytorch-1.13)
   stands for 15 runtime keys, set 0x4002003fff:
@@ -206,24 +206,24 @@ has "layout, a backend" "            13     14  PrivateUse3Bit" layout pytorch-1
 run layout
 [ "$(grep -n 'PythonDispatcher\|Undefined' "$tmp/out" | tr -s ' ' | tr '\n' ' ')" = \
 	"6: 136 61 46 PythonDispatcher 52: 0 - 0 Undefined " ]
-result $? "layout goes from the highest to the lowest"
+result $? "layout lists keys from the highest to the lowest"
 run version
 grep -qE '^dkctl [0-9]+\.[0-9]+\.[0-9]+ \(ABI [0-9]+, layout v1\)$' "$tmp/out"
-result $? "version"
+result $? "version prints version, ABI and layout"
 head -n 1 "$tmp/out" >"$tmp/same"
 golden "--version" --version <"$tmp/same"
 
 # ---- help -------------------------------------------------------------------
 
-has "help without a word" "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]"
+has "dkctl without arguments prints the help" "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]"
 cp "$tmp/out" "$tmp/same"
 golden "help" help <"$tmp/same"
 has "help of a subcommand" "usage: dkctl key [NAME]" help key
 cp "$tmp/out" "$tmp/same"
-golden "--help behind a subcommand" key --help <"$tmp/same"
+golden "--help after a subcommand" key --help <"$tmp/same"
 run help schema
 [ $status = 0 ] && ! grep -q -e --layout "$tmp/out"
-result $? "help tells no option that is refused"
+result $? "help lists no option that is refused"
 "$DKCTL" | awk '/:$/ { listed = !/^(options|examples)/ } listed && /^  [a-z]/ { print $1 }' \
 	>"$tmp/subcommands"
 : >"$tmp/err"
@@ -246,7 +246,7 @@ grep -vxFf "$tmp/tested" "$tmp/subcommands" |
 "$DKCTL" >"$tmp/out"
 [ ! -s "$tmp/err" ] && [ "$(sed -n 's/^  \([0-9]\)  .*/\1/p' "$tmp/out" | tr -d '\n')" = 01234 ]
 result $? "help has the exit statuses that a subcommand can end with"
-has "help tells the commands of transcripts" \
+has "help replay lists the commands of transcripts" \
 	"  key KEY                          value, set, index, functionality and backend" \
 	help replay
 # test_live.sh runs the examples for a running kernel.
@@ -283,23 +283,29 @@ result $? "output fits 100 columns"
 
 # ---- layouts ----------------------------------------------------------------
 
-has "a release of PyTorch" "CPU (layout pytorch-2.14)" key -l pytorch-2.14.1 CPU
-has "a trimmed table" "  table entry    none, the table is trimmed" key -l v1+trimmed CUDA
-has "a set in another layout" "0x10801 (layout v1)" \
+has "a layout by a release of PyTorch" "CPU (layout pytorch-2.14)" key -l pytorch-2.14.1 CPU
+has "a key in a layout with a trimmed table" \
+	"  table entry    none, the table is trimmed" key -l v1+trimmed CUDA
+has "keyset --to prints a set in another layout" "0x10801 (layout v1)" \
 	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
-has "and what has another name" "  renamed            ORT is MAIA there" \
+has "keyset --to names a key that is renamed" "  renamed            ORT is MAIA there" \
 	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
-has "and another kind" "  changed            Meta was per-backend and is functionality there" \
+has "keyset --to names a key that has another kind" \
+	"  changed            Meta was per-backend and is functionality there" \
 	keyset --to pytorch-1.12 Meta
-has "and what is lost" "  lost               MTIABit" keyset --to pytorch-1.13 MTIA
-has "and what lost its backend" \
+has "keyset --to names a key that is lost" \
+	"  lost               MTIABit" keyset --to pytorch-1.13 MTIA
+has "keyset --to names a key that lost its backend" \
 	"  without a backend  Dense: it is routed as with the first backend" \
 	keyset --to pytorch-1.13 MTIA
 "$DKCTL" layout --describe pytorch-2.6 | sed 's/^layout .*/layout mine/' >"$tmp/mine"
 has "a layout from a file" "MAIA (layout mine)" key -l "$tmp/mine" MAIA
-has "a set from there" "0x10800 (layout v1)" keyset -l "$tmp/mine" --to v1 MAIA
-has "a set to there" "0x20000 (layout mine)" keyset --to "$tmp/mine" MAIA
-has "its table" "layout mine: 15 backends, 47 functionalities, 131 table entries, full set 0x1fffffffffffffff" \
+has "keyset --to translates a set from a layout in a file" \
+	"0x10800 (layout v1)" keyset -l "$tmp/mine" --to v1 MAIA
+has "keyset --to translates a set to a layout in a file" \
+	"0x20000 (layout mine)" keyset --to "$tmp/mine" MAIA
+has "layout prints the sizes of a layout in a file" \
+	"layout mine: 15 backends, 47 functionalities, 131 table entries, full set 0x1fffffffffffffff" \
 	layout "$tmp/mine"
 printf 'op a::b\nimpl a::b CompositeImplicitAutograd x\ntable -c a::b\nlayout v1\nlayout mine\nkey MAIA\n' |
 	"$DKCTL" -l "$tmp/mine" replay - >"$tmp/out" 2>"$tmp/err"
@@ -307,14 +313,14 @@ printf 'op a::b\nimpl a::b CompositeImplicitAutograd x\ntable -c a::b\nlayout v1
 value=3 set=0x20000 index=17 functionality=MAIA backend=InvalidBit" ]
 result $? "replay in a layout from a file"
 "$DKCTL" layout --describe "$tmp/mine" | cmp -s - "$tmp/mine"
-result $? "a layout from a file is described as it was"
+result $? "layout --describe of a layout file prints the same text"
 
 # ---- JSON -------------------------------------------------------------------
 
 golden "JSON of a keyset" -j keyset CPU <<'END'
 {"schema":1,"keyset":{"layout":"v1","set":"0x10001","printed":"DispatchKeySet(CPU)","keys":["CPU"],"functionalities":["Dense"],"backend_bits":["CPUBit"],"beyond":"0x0","top_key":"CPU","entry":1}}
 END
-golden "JSON for people" key -p Autograd <<'END'
+golden "indented JSON of an alias key" key -p Autograd <<'END'
 {
   "schema": 1,
   "key": {
@@ -345,9 +351,9 @@ json 2 '"error"' -j replay --check /dev/null
 "$DKCTL" -j key "$(printf 'a\001"\\\377')" >"$tmp/out" 2>"$tmp/err"
 if command -v python3 >/dev/null; then
 	is_json
-	result $? "JSON: a word of any bytes"
+	result $? "JSON output is valid for a word of any bytes"
 else
-	skip "JSON: a word of any bytes" "no python3 to read JSON"
+	skip "JSON output is valid for a word of any bytes" "no python3 to read JSON"
 fi
 
 # ---- bad input --------------------------------------------------------------
@@ -396,7 +402,7 @@ echo 'op a::b' >"$tmp/in"
 bad 'has no command: start the lines of commands with "> "' replay "$tmp/in"
 run replay --check "$tmp/in"
 [ $status = 2 ] && grep -q 'has no command' "$tmp/err"
-result $? "replay --check of a file without a command is no wrong answer"
+result $? "replay --check of a file without a command ends with 2, not 1"
 bad 'a\x0ab' key "$(printf 'a\nb')"
 bad 'a\x1b\x9b\xffb' key "$(printf 'a\033\233\377b')"
 bad '"v1"' -l pytorch-1.13 layout v1
@@ -405,7 +411,7 @@ bad '"dkctl alias Autograd" lists its runtime keys' keyset 'CPU|Autograd'
 bad '"dkctl alias -l pytorch-1.13 Autograd" lists its runtime keys' keyset Autograd -l pytorch-1.13
 run keyset Autograt
 [ $status = 2 ] && grep -q '"Autograt"' "$tmp/err" && ! grep -q 'did you mean' "$tmp/err"
-result $? "keyset offers no alias key"
+result $? "keyset suggests no alias key"
 
 # ---- replay -----------------------------------------------------------------
 
@@ -450,10 +456,11 @@ END
 golden "replay --check of right answers" replay --check "$tmp/right.dkt" <<END
 $tmp/right.dkt: 27 commands, every answer is right
 END
-golden "the same by the rules alone" replay --check --force-resolve "$tmp/right.dkt" <<END
+golden "replay --check --force-resolve of right answers" \
+	replay --check --force-resolve "$tmp/right.dkt" <<END
 $tmp/right.dkt: 27 commands, every answer is right
 END
-golden "replay --transcript gives the transcript" \
+golden "replay --transcript prints the transcript" \
 	replay --transcript "$tmp/right.dkt" <<END
 $(sed 's/^error$/error: no such operator: a::b/' "$tmp/right.dkt")
 END
@@ -461,10 +468,10 @@ grep -v '^> ' "$tmp/right.dkt" | sed 's/^error$/error: no such operator: a::b/' 
 golden "replay prints the answers" replay "$tmp/right.dkt" <"$tmp/same"
 "$DKCTL" replay --check - <"$tmp/right.dkt" >"$tmp/out" 2>"$tmp/err"
 [ "$(cat "$tmp/out")" = "standard input: 27 commands, every answer is right" ]
-result $? "replay --check of standard input"
+result $? "replay --check reads the standard input"
 echo 'key CPU' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 grep -q '^value=49 ' "$tmp/out"
-result $? "commands alone through a pipe"
+result $? "commands without answers from a pipe"
 
 printf '> tls\n> kye CPU\n> key Foo\n> tls\n' >"$tmp/in.dkt"
 run replay "$tmp/in.dkt"
@@ -486,13 +493,13 @@ run replay "$tmp/in.dkt"
 result $? "replay reports no error that the transcript expects"
 printf 'key CPU\nkye CPU\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ $? = 2 ] && grep -q '^dkctl: standard input:2: unknown command: kye' "$tmp/err"
-result $? "an unknown command through a pipe is a failure"
+result $? "an unknown command from a pipe gives a failure status"
 printf 'help\nquit\nkye\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err" &&
 	[ ! -s "$tmp/err" ] && grep -q '^  layout-info  ' "$tmp/out"
-result $? "help and quit through a pipe"
+result $? "the commands help and quit from a pipe"
 printf 'help key\n' | "$DKCTL" -j replay - >"$tmp/out" 2>"$tmp/err" &&
 	grep -q '"answer":\["  key KEY ' "$tmp/out"
-result $? "help through a pipe, in JSON"
+result $? "the command help from a pipe, in JSON"
 
 sed '10s/one/two/' "$tmp/right.dkt" >"$tmp/wrong.dkt"
 run replay --check "$tmp/wrong.dkt"
@@ -520,7 +527,7 @@ result $? "replay --check finds a surplus answer"
 sed '10s/.*/error/' "$tmp/right.dkt" >"$tmp/wrong.dkt"
 run replay --check "$tmp/wrong.dkt"
 [ $status = 1 ] && grep -qxF "$tmp/wrong.dkt:10: expected error" "$tmp/out"
-result $? "the word error matches errors only"
+result $? "the expected answer \"error\" matches errors only"
 {
 	echo '> layout v1'
 	i=0
@@ -599,7 +606,7 @@ printf '%s\n' stock 'op a::b' 'impl a::b CPU one' 'route a::b CPU|AutogradCPU|Au
 [ "$(cat "$tmp/out")" = "0x10001 CPU one
 0x404010001 ADInplaceOrView missing
 error: this layout has names and bits, but no tables: pytorch-1.12" ]
-result $? "stock gives what the default registry has, layout takes it back"
+result $? "stock adds what the default registry has, layout removes it"
 
 # ---- a prompt ---------------------------------------------------------------
 
@@ -629,21 +636,21 @@ if command -v script >/dev/null; then
 		grep -q 'included=0x404000000 ' "$tmp/out" &&
 		grep -q 'error: unknown command: kye$' "$tmp/out" &&
 		grep -q '^  layout-info  ' "$tmp/out" && ! grep -qE '^.{101}' "$tmp/out"
-	result $? "a prompt at a terminal, in 100 columns"
+	result $? "at a terminal, the prompt's output fits 100 columns"
 else
-	skip "a prompt at a terminal, in 100 columns" "no script(1) to make a terminal"
+	skip "at a terminal, the prompt's output fits 100 columns" "no script(1) to make a terminal"
 fi
 : >"$tmp/err"
 if command -v script >/dev/null; then
 	script -qec "'$DKCTL' alias CPU" /dev/null | tr -d '\r' >"$tmp/out"
 	[ "$(wc -l <"$tmp/out")" = 3 ] && ! grep -qE '^.{101}' "$tmp/out"
-	result $? "an error at a terminal, in 100 columns"
+	result $? "at a terminal, an error is wrapped to 100 columns"
 else
-	skip "an error at a terminal, in 100 columns" "no script(1) to make a terminal"
+	skip "at a terminal, an error is wrapped to 100 columns" "no script(1) to make a terminal"
 fi
 run alias CPU
 [ $status = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q '.\{101\}' "$tmp/err"
-result $? "and in one line elsewhere, whatever it has to name"
+result $? "without a terminal, an error is one line of any length"
 advice 'kye CPU' 'did you mean "key"?'
 advice 'op my::add@table my::ad' 'did you mean "my::add"?'
 advice 'key Autograt' 'did you mean "Autograd"?'
@@ -653,7 +660,8 @@ advice 'keyset' '  keyset SET                       properties of a set'
 
 # ---- schemas ----------------------------------------------------------------
 
-golden "the parts of a schema" schema 'f.x(Tensor(a!) x,*,int[2] y=[1, 2])->(Tensor z,...)' <<'END'
+golden "schema lists arguments and return values" \
+	schema 'f.x(Tensor(a!) x,*,int[2] y=[1, 2])->(Tensor z,...)' <<'END'
 f.x(Tensor(a!) x, *, int[2] y=[1, 2]) -> (Tensor z, ...)
   argument 0: Tensor(a!) x
   argument 1: int[2] y, by default [1, 2], by keyword only
@@ -674,7 +682,7 @@ vectors=${DK_VECTORS:-$here/../vectors}/pytorch-2.14/schemas.txt
 result $? "the schemas of PyTorch's operators print back byte for byte"
 printf 'f() -> ()\nf(\n' | "$DKCTL" schema - >"$tmp/out" 2>"$tmp/err"
 [ $? = 2 ] && grep -q '^dkctl: line 2: could not parse schema: column 3: the end' "$tmp/err"
-result $? "a wrong schema is told with its line"
+result $? "a wrong schema is reported with its line"
 
 # ---- output that cannot be written ------------------------------------------
 
@@ -682,13 +690,13 @@ result $? "a wrong schema is told with its line"
 status=$?
 : >"$tmp/out"
 [ $status = 3 ] && grep -q 'cannot write the output: No space left' "$tmp/err"
-result $? "a full disk is told"
+result $? "a full disk is reported"
 {
 	"$DKCTL" layout 2>"$tmp/err"
 	echo $? >"$tmp/status"
 } | :
 [ "$(cat "$tmp/status")" = 0 ] && [ ! -s "$tmp/err" ]
-result $? "a reader that goes away is no error"
+result $? "a reader that closes the pipe causes no error"
 
 if [ $count != $planned ]; then
 	echo "# $count tests were run, $planned were planned"

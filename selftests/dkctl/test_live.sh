@@ -142,7 +142,7 @@ result $? "all lines fit 100 columns"
 
 grep -n ' $' "$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
-result $? "no line ends in a blank"
+result $? "no line ends with a blank"
 
 # JSON output, including that of errors, is valid and has the documented schema.
 DKCTL_FAKE=
@@ -203,10 +203,10 @@ if command -v python3 >/dev/null; then
 		        print(command, why)
 	END
 	[ ! -s "$tmp/why" ]
-	result $? "JSON is valid and has its schema, of errors and of nothing, too"
+	result $? "JSON output is valid and has its schema, also for errors and empty lists"
 else
 	count=$((count + 1))
-	echo "ok $count JSON # SKIP no python3 to read it"
+	echo "ok $count JSON output is valid # SKIP no python3 to read it"
 fi
 
 # The examples of the help, with the registry of the demonstration.
@@ -239,7 +239,7 @@ for script in demo odd; do
 	dkctl table "$op" --svg "$tmp/$script.svg" >"$tmp/why" 2>&1
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$tmp/$script.svg" \
 		>>"$tmp/why" 2>&1
-	result $? "a picture of $script is well-formed XML"
+	result $? "the SVG picture for $script.fake is well-formed XML"
 done
 
 DKCTL_FAKE=$golden/demo.fake
@@ -251,14 +251,14 @@ if [ -e "$picture" ]; then
 	} >"$tmp/table.svg"
 	[ -z "${DK_UPDATE:-}" ] || cp "$tmp/table.svg" "$picture"
 	cmp "$picture" "$tmp/table.svg" >"$tmp/why" 2>&1
-	result $? "the picture in the README is what dkctl draws"
+	result $? "the picture in the README equals the one that dkctl draws"
 fi
 
 # Subcommands that follow events end when the reader of their output ends.
 DKCTL_FAKE=$golden/events.fake
 dkctl monitor 2>"$tmp/why" | head -n 1 >/dev/null
 ! grep -qvE '^dkctl: (skipped an event: .*|dispatchkey\.ko was unloaded)$' "$tmp/why"
-result $? "monitor ends with its reader"
+result $? "monitor ends when the reader of its output ends"
 
 dkctl table x --svg /nonexistent/folder/file >"$tmp/why" 2>&1
 [ $? = 2 ]

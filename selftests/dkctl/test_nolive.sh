@@ -38,17 +38,22 @@ says() {
 }
 
 echo "TAP version 13"
-ok "make builds all else" run_make
-like "and says what is left out" "*libdispatchkey-nl is left out*" "$(cat "$st_tmp/made")"
-ok "make install installs it" run_make install lib dkctl
-ok "and no client" no_client
-says "dkctl knows keys" 0 "CPU (layout v1)*" key CPU
-says "the kernel it does not know" 4 "dkctl: this dkctl was built without libnl*" backend
-says "with any words" 4 "dkctl: this dkctl was built without libnl*" stats --used -s
-says "nor in JSON" 4 '{"schema":1,"error":{"message":"this dkctl was built without libnl*' -j op
-says "its help says so" 0 "*on a running kernel (not with this dkctl, which was built without libnl):*" help
-says "and its version" 0 "dkctl *
+ok "make builds without libnl" run_make
+like "make prints that libdispatchkey-nl is left out" \
+	"*libdispatchkey-nl is left out*" "$(cat "$st_tmp/made")"
+ok "make install succeeds without libdispatchkey-nl" run_make install lib dkctl
+ok "make install installs no file of the client library" no_client
+says "dkctl key works without libnl" 0 "CPU (layout v1)*" key CPU
+says "dkctl backend fails without libnl" 4 "dkctl: this dkctl was built without libnl*" backend
+says "dkctl stats with options fails without libnl" 4 \
+	"dkctl: this dkctl was built without libnl*" stats --used -s
+says "dkctl -j op fails without libnl" 4 \
+	'{"schema":1,"error":{"message":"this dkctl was built without libnl*' -j op
+says "dkctl help says that dkctl was built without libnl" 0 \
+	"*on a running kernel (not with this dkctl, which was built without libnl):*" help
+says "dkctl version says that dkctl was built without libnl" 0 "dkctl *
 this dkctl was built without libnl and cannot query the module" version
-says "in JSON, too" 0 '{"schema":1,"version":*,"library":null,"module":null,*}' -j version
+says "dkctl -j version has no version of the module" 0 \
+	'{"schema":1,"version":*,"library":null,"module":null,*}' -j version
 
 finish

@@ -18,7 +18,7 @@ traced() { DK_TRACE=$1 "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 untraced() { env -u DK_TRACE "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 
 silent() { traced 0 && [ ! -s "$st_tmp/err" ] && untraced && [ ! -s "$st_tmp/err" ]; }
-told_once() {
+reported_once() {
 	traced yes && [ "$(wc -l <"$st_tmp/err")" -eq 1 ] &&
 		grep -q '"yes".*neither 0 nor 1' "$st_tmp/err"
 }
@@ -29,9 +29,9 @@ cat >"$st_tmp/want" <<'END'
   [redispatch] op=[my::add], key=[CPU]
 END
 
-ok "a program runs as it does without a trace" traced 1
-ok "DK_TRACE=1 shows its calls, nested" cmp "$st_tmp/err" "$st_tmp/want"
-ok "DK_TRACE=0 and none show nothing" silent
-ok "another value is told once, and shows nothing" told_once
+ok "a program with DK_TRACE=1 succeeds" traced 1
+ok "DK_TRACE=1 prints the calls, indented by nesting" cmp "$st_tmp/err" "$st_tmp/want"
+ok "nothing is traced with DK_TRACE=0 or without DK_TRACE" silent
+ok "another value of DK_TRACE is reported once, and nothing is traced" reported_once
 
 finish

@@ -39,8 +39,10 @@ found() {
 
 for file in "${files[@]}"; do
 	commands=$(grep -c '^> ' "$vectors/$file")
-	ok "$file, $commands commands" right "$vectors/$file" "$commands"
-	ok "$file by the rules alone" right "$vectors/$file" "$commands" --force-resolve
+	ok "$file: all $commands commands give the recorded answers" \
+		right "$vectors/$file" "$commands"
+	ok "$file: the rules without tables give the recorded answers" \
+		right "$vectors/$file" "$commands" --force-resolve
 done
 
 # Replaces the last character of the first answer after the middle of the file.
@@ -48,14 +50,15 @@ for file in "${files[@]}"; do
 	awk -v n=$(($(grep -c '^> ' "$vectors/$file") / 2)) -v told="$st_tmp/line" \
 		-f "$vectors/falsify.awk" "$vectors/$file" >"$st_tmp/false.dkt"
 	line=$(cat "$st_tmp/line")
-	ok "$file with line $line falsified" found "$st_tmp/false.dkt" "$line"
+	ok "$file: a wrong answer in line $line is found" found "$st_tmp/false.dkt" "$line"
 done
 
 # Registers all operators of PyTorch, and unregisters them. In a build with
 # sanitizers this detects memory leaks.
 registrations=$vectors/pytorch-2.14/registrations.txt
 awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
-ok "$(wc -l <"$registrations") operators of PyTorch" replay "$st_tmp/all.dkt"
+ok "$(wc -l <"$registrations") operators of PyTorch are registered and unregistered" \
+	replay "$st_tmp/all.dkt"
 
 # Registers operators from PyTorch's dumps, and dumps them. The result must be
 # the same file, byte for byte.
@@ -63,7 +66,7 @@ dumps=$vectors/pytorch-2.14/dumps.txt
 awk -f "$vectors/dumps.awk" "$dumps" >"$st_tmp/dumps.dkt"
 "$DKCTL" replay --transcript "$st_tmp/dumps.dkt" 2>&1 |
 	sed -n '/^> /!{p;d}; s/^> \(dump\|table\) /==== \1 /p' >"$st_tmp/dumps.txt"
-ok "$(grep -c '^==== dump ' "$dumps") operators dumped as PyTorch does" \
+ok "$(grep -c '^==== dump ' "$dumps") operators are dumped as by PyTorch" \
 	cmp "$dumps" "$st_tmp/dumps.txt"
 
 finish

@@ -32,13 +32,13 @@ change() {
 # finds WHAT PATTERN FILE SCRIPT - checks that check-abi fails after a change of FILE, and that
 # its message matches PATTERN
 finds() {
-	ok "$1: the sources are changed" change "$3" "$4"
-	refused "check-abi fails" check
-	like "and names it" "$2" "$(cat "$st_tmp/said")"
+	ok "$1: a change of the sources is applied" change "$3" "$4"
+	refused "$1: check-abi fails" check
+	like "$1: check-abi names the change" "$2" "$(cat "$st_tmp/said")"
 }
 
 echo "TAP version 13"
-ok "without a change check-abi passes" check
+ok "check-abi passes without a change" check
 finds "a member's type" "*dk_provider_inside*dk_inside*'__u64 ms' changed*abi-baseline*" \
 	include/dispatchkey-registry.h '/^struct dk_inside/,/^}/s/__u64 ms/__s64 ms/'
 finds "a size" "*struct dk_obj'*size changed*" \
@@ -47,14 +47,14 @@ finds "a constant" "*-DK_STEP_RULE 1*+DK_STEP_RULE 2*" \
 	include/dispatchkey-explain.h '/^enum dk_step_kind/,/^}/s/(DK_STEP_RULE),/\1 = 2,/'
 finds "a symbol of the client" "*Removed function*dk_nl_version*" \
 	lib/nl/libdispatchkey-nl.map '/dk_nl_version;/d'
-ok "a private type: the sources are changed" change lib/core/table/types.h \
+ok "a private type: a change of the sources is applied" change lib/core/table/types.h \
 	'/^struct dk_registry \{/s/$/\n\tint unused[7];/'
-ok "check-abi passes" check
+ok "a private type: check-abi passes" check
 
 mkdir "$st_tmp/bin"
 ln -s /usr/bin/* /bin/* "$st_tmp/bin" 2>/dev/null
 rm "$st_tmp/bin/abidiff"
 PATH=$st_tmp/bin "$tree/scripts/check-abi" >"$st_tmp/said" 2>&1
-is "without abidiff the status is 3" 3 $?
-like "and the package is named" "*abigail-tools*" "$(cat "$st_tmp/said")"
+is "check-abi without abidiff ends with 3" 3 $?
+like "check-abi without abidiff names the package" "*abigail-tools*" "$(cat "$st_tmp/said")"
 finish

@@ -42,8 +42,8 @@ refuses() {
 }
 
 plan 3
-ok "such a system has no make" test ! -e "$essential/make"
-ok "scripts/demo names what to install, make included" refuses demo
-ok "scripts/check names what to install, make included" refuses check
+ok "a system with only essential packages has no make" test ! -e "$essential/make"
+ok "scripts/demo lists missing packages, including make" refuses demo
+ok "scripts/check lists missing packages, including make" refuses check
 
 finish

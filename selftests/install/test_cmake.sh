@@ -58,17 +58,19 @@ finds() { asks "$@" | grep 'found: \(1\|TRUE\)'; }
 # uses PREFIX WHAT - tests that programs build and run with the files below PREFIX
 uses() {
 	ok "$2 is configured" configure "$1"
-	ok "programs build" compile
-	ok "hello runs" hello_says hello
-	ok "static hello runs" hello_says hello_static
-	is "they need the library, and do not" "libdispatchkey.so.0 " "$(needed hello) $(needed hello_static)"
+	ok "$2: programs build" compile
+	ok "$2: hello runs" hello_says hello
+	ok "$2: static hello runs" hello_says hello_static
+	is "$2: hello is linked with the shared library, static hello is not" \
+		"libdispatchkey.so.0 " "$(needed hello) $(needed hello_static)"
 	if [ -e "$st_tmp/build/client" ]; then
-		is "the clients run" "$version $version" \
+		is "$2: the client programs run" "$version $version" \
 			"$("$st_tmp/build/client") $("$st_tmp/build/client_static")"
-		is "and need the client library alone" "libdispatchkey-nl.so.0 " \
+		is "$2: the client programs are linked with the client library only" \
+			"libdispatchkey-nl.so.0 " \
 			"$(needed client) $(needed client_static)"
 	else
-		skip "the clients run" "no libnl-3 here"
+		skip "$2: the client programs run" "no libnl-3 here"
 	fi
 }
 
@@ -77,9 +79,9 @@ echo "TAP version 13"
 ok "the library builds" run_make lib nl dkctl
 
 root=$st_tmp/dest/opt/dk
-ok "make install" run_make install DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
+ok "make install succeeds" run_make install DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
 uses "$root" "a project"
-is "no config file names a folder" "" \
+is "the CMake files contain no absolute path" "" \
 	"$(grep -e /opt/dk -e "$st_tmp" -r "$root/lib/cmake")"
 mkdir "$st_tmp/elsewhere"
 mv "$root" "$st_tmp/elsewhere/dk"
@@ -87,30 +89,31 @@ uses "$st_tmp/elsewhere/dk" "a project, after the folders have moved,"
 mv "$st_tmp/elsewhere/dk" "$root"
 
 # A version also satisfies requests for older versions with the same soname.
-ok "find_package() without a version" finds
-ok "with this version" finds "$version" EXACT
-ok "with a range" finds "0...$version"
+ok "find_package() without a version succeeds" finds
+ok "find_package() with this version succeeds" finds "$version" EXACT
+ok "find_package() with a version range succeeds" finds "0...$version"
 major=${version%%.*}
-refused "a newer version is not found" finds "$major.99"
-refused "nor another soname's" finds "$((major + 1))"
-refused "nor a range above it" finds "$((major + 1))...<$((major + 2))"
-like "a component that is not there is named" '*has no component "nonsense"*' \
+refused "find_package() with a newer version fails" finds "$major.99"
+refused "find_package() with the version of another soname fails" finds "$((major + 1))"
+refused "find_package() with a range of newer versions fails" \
+	finds "$((major + 1))...<$((major + 2))"
+like "find_package() names an unknown component" '*has no component "nonsense"*' \
 	"$(asks REQUIRED COMPONENTS nonsense)"
 if [ -e "$root/lib/libdispatchkey-nl.so" ]; then
-	ok "the client is a component" finds REQUIRED COMPONENTS nl
+	ok "find_package() finds the component nl" finds REQUIRED COMPONENTS nl
 else
-	skip "the client is a component" "no libnl-3 here"
+	skip "find_package() finds the component nl" "no libnl-3 here"
 fi
-ok "make uninstall" run_make uninstall DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
-is "it leaves nothing" "" "$(find "$st_tmp/dest" ! -type d -o -name '*dispatchkey*')"
+ok "make uninstall succeeds" run_make uninstall DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
+is "make uninstall removes all files" "" "$(find "$st_tmp/dest" ! -type d -o -name '*dispatchkey*')"
 
 # Install into the folders of a distribution, where /lib is a link to /usr/lib.
 root=$st_tmp/dest/usr
-ok "make install with LIBDIR" run_make install DESTDIR="$st_tmp/dest" PREFIX=/usr \
+ok "make install with LIBDIR succeeds" run_make install DESTDIR="$st_tmp/dest" PREFIX=/usr \
 	LIBDIR=/usr/lib/x86_64-linux-gnu
 ln -s usr/lib "$st_tmp/dest/lib"
-ok "a project finds it by that link" configure "$st_tmp/dest" \
+ok "a project finds the library by a link to LIBDIR" configure "$st_tmp/dest" \
 	-Ddispatchkey_DIR:PATH="$st_tmp/dest/lib/x86_64-linux-gnu/cmake/dispatchkey"
-ok "and builds" compile
+ok "a project builds with the library found by a link" compile
 
 finish

@@ -47,84 +47,88 @@ echo "TAP version 13"
 for target in help clean "-n modules"; do
 	# shellcheck disable=SC2086 # an option and a target
 	run_make $target
-	is "make $target probes nothing" "0 no folder" \
+	is "make $target does not probe" "0 no folder" \
 		"$(probes) $([ -e "$out" ] || echo "no folder")"
 done
 
-ok "make" flags
-ok "it probes" probed
+ok "make succeeds" flags
+ok "make probes if config.mk does not exist" probed
 for name in "C compiler" liburcu libnl-genl-3 "<sys/sdt.h>" "C++ compiler" python3; do
-	ok "and prints that it found: $name" grep -E "^  $name +yes" "$st_tmp/out"
+	ok "make prints that it found: $name" grep -E "^  $name +yes" "$st_tmp/out"
 done
 for name in nl sdt cxx python; do
 	ok "config.mk has have_$name" found have_$name
 done
-ok "make again" flags
-is "it does not probe" 0 "$(probes)"
-ok "make -n" run_make -n "$out/lib/init.o"
-is "it does not probe" 0 "$(probes)"
-ok "make config" run_make config
-ok "it probes" probed
-ok "and prints the results" grep "libnl-genl-3 *yes" "$st_tmp/out"
+ok "make succeeds a second time" flags
+is "make does not probe a second time" 0 "$(probes)"
+ok "make -n succeeds" run_make -n "$out/lib/init.o"
+is "make -n does not probe" 0 "$(probes)"
+ok "make config succeeds" run_make config
+ok "make config probes" probed
+ok "make config prints the results" grep "libnl-genl-3 *yes" "$st_tmp/out"
 ok "make clean removes config.mk" run_make clean
-is "and the folder" "" "$(ls "$st_tmp/build" 2>/dev/null)"
-ok "make -s" flags -s
-ok "it probes" probed
-is "and prints nothing" "" "$(cat "$st_tmp/out")"
+is "make clean removes the folder of config.mk" "" "$(ls "$st_tmp/build" 2>/dev/null)"
+ok "make -s succeeds" flags -s
+ok "make -s probes if config.mk does not exist" probed
+is "make -s prints nothing" "" "$(cat "$st_tmp/out")"
 
 # a package that is installed later
 echo netlink >"$missing"
-ok "without libnl, make config" run_make config
-ok "it prints what is left out" grep "libnl-genl-3 *no: libdispatchkey-nl is left out (install" \
+ok "make config succeeds without libnl" run_make config
+ok "make config prints that libdispatchkey-nl is left out" \
+	grep "libnl-genl-3 *no: libdispatchkey-nl is left out (install" \
 	"$st_tmp/out"
-refused "config.mk has no have_nl" found have_nl
-ok "make -s" flags -s
-ok "it prints that again" grep "libdispatchkey-nl is left out" "$st_tmp/out"
-is "and nothing else" 1 "$(wc -l <"$st_tmp/out")"
+refused "config.mk has no have_nl without libnl" found have_nl
+ok "make -s succeeds without libnl" flags -s
+ok "make -s prints that libdispatchkey-nl is left out" \
+	grep "libdispatchkey-nl is left out" "$st_tmp/out"
+is "make -s prints nothing else" 1 "$(wc -l <"$st_tmp/out")"
 : >"$missing"
-ok "with libnl, make" flags
-ok "it prints that libnl is found" grep "libnl-genl-3 *yes" "$st_tmp/out"
-ok "config.mk has have_nl" found have_nl
+ok "make succeeds after libnl was installed" flags
+ok "make prints that libnl was found" grep "libnl-genl-3 *yes" "$st_tmp/out"
+ok "config.mk has have_nl with libnl" found have_nl
 flags
-is "and that is all" "0 " "$(probes) $(cat "$st_tmp/out")"
-ok "make have_nl=" flags have_nl=
-refused "leaves libnl out" found have_nl
-ok "make without it" flags
-ok "finds libnl again" found have_nl
+is "make with unchanged results neither probes nor prints" "0 " "$(probes) $(cat "$st_tmp/out")"
+ok "make have_nl= succeeds" flags have_nl=
+refused "make have_nl= leaves libnl out" found have_nl
+ok "make without have_nl= succeeds" flags
+ok "make without have_nl= finds libnl again" found have_nl
 
 # other settings
 for setting in CC=two CFLAGS=-O0 "CFLAGS=-DNAME='\"a b\"' -Dx=\\\$\$\$\$" CPPFLAGS=-I. LDFLAGS=-s \
 	CXX=two CXXFLAGS=-O0; do
-	ok "make $setting" flags "$setting"
-	ok "it probes" probed
+	ok "make $setting succeeds" flags "$setting"
+	ok "make $setting probes" probed
 	flags "$setting"
-	is "once" 0 "$(probes)"
+	is "make $setting does not probe a second time" 0 "$(probes)"
 done
-ok "make CC=two" flags CC=two
-is "the results are of that compiler" "$bin/two" "$(sed -n '1s/ .*//p' "$calls")"
+ok "make CC=two succeeds" flags CC=two
+is "make CC=two probes with that compiler" "$bin/two" "$(sed -n '1s/ .*//p' "$calls")"
 flags
 ln -sf two "$bin/cc"
-ok "make with another cc" flags
-ok "it probes" probed
+ok "make succeeds with another cc" flags
+ok "make probes with another cc" probed
 
 # required headers
 before=$(cat "$config")
 for name in stdlib urcu; do
 	echo $name >"$missing"
-	refused "make CFLAGS=-O1, <$name.h> is missing" flags CFLAGS=-O1
-	ok "it prints what to install" grep "no: .*(install" "$st_tmp/out"
-	is "config.mk is what it was" "$before" "$(cat "$config")"
+	refused "make CFLAGS=-O1 fails if <$name.h> is missing" flags CFLAGS=-O1
+	ok "make prints what to install for <$name.h>" grep "no: .*(install" "$st_tmp/out"
+	is "config.mk is unchanged if <$name.h> is missing" "$before" "$(cat "$config")"
 	run_make clean
-	refused "and make in a new folder" flags
-	is "there is no config.mk" "" "$(ls "$out" 2>/dev/null)"
+	refused "make in a new folder fails if <$name.h> is missing" flags
+	is "make in a new folder writes no config.mk if <$name.h> is missing" \
+		"" "$(ls "$out" 2>/dev/null)"
 	: >"$missing"
 	flags
 done
 
 # A cross compiler, with the C++ compiler of this machine.
 echo 'extern "C"' >"$missing"
-ok "C and C++ do not link, make" flags CC=one
-ok "it prints why" grep 'C++ compiler *no: .*does not link with "one": set CXX=' "$st_tmp/out"
-refused "config.mk has no have_cxx" found have_cxx
+ok "make succeeds if C and C++ do not link" flags CC=one
+ok "make prints that the C++ compiler does not link with CC" \
+	grep 'C++ compiler *no: .*does not link with "one": set CXX=' "$st_tmp/out"
+refused "config.mk has no have_cxx if C and C++ do not link" found have_cxx
 
 finish

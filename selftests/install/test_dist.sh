@@ -39,24 +39,26 @@ passes() {
 }
 
 echo "TAP version 13"
-ok "make dist" pack "$st_tmp/first" "$st_top"
-ok "make dist, again" pack "$st_tmp/second" "$st_top"
+ok "make dist succeeds" pack "$st_tmp/first" "$st_top"
+ok "make dist succeeds a second time" pack "$st_tmp/second" "$st_top"
 ok "both tarballs are the same" cmp "$st_tmp"/{first,second}/"$name.tar.gz"
 
 tree=$st_tmp/unpacked/$name
-ok "it unpacks" tar -C "$st_tmp/unpacked" -xf "$st_tmp/first/$name.tar.gz"
-ok "make, $network" alone make -s -C "$tree" -j"$(nproc)" all
-ok "scripts/check --user, $network" passes "$tree/scripts/check" --user unit nl dkctl
+ok "the tarball unpacks" tar -C "$st_tmp/unpacked" -xf "$st_tmp/first/$name.tar.gz"
+ok "the unpacked tree builds, $network" alone make -s -C "$tree" -j"$(nproc)" all
+ok "scripts/check --user passes in the unpacked tree, $network" \
+	passes "$tree/scripts/check" --user unit nl dkctl
 diag "$(tail -n 1 "$st_tmp/said")"
-ok "scripts/lint --text, $network" passes "$tree/scripts/lint" --text
-ok "make abi-check" alone make -s -C "$tree" abi-check
-ok "make dist, in the unpacked folder" pack "$st_tmp/second" "$tree"
-is "it has the same files" "$(files "$st_tmp/first/$name.tar.gz")" \
+ok "scripts/lint --text passes in the unpacked tree, $network" passes "$tree/scripts/lint" --text
+ok "make abi-check succeeds in the unpacked tree" alone make -s -C "$tree" abi-check
+ok "make dist succeeds in the unpacked folder" pack "$st_tmp/second" "$tree"
+is "the tarball of the unpacked folder has the same files" "$(files "$st_tmp/first/$name.tar.gz")" \
 	"$(files "$st_tmp/second/$name.tar.gz")"
 
 echo 9.9.9 >"$tree/VERSION"
 refused "make dist refuses a version that NEWS does not have" pack "$st_tmp/second" "$tree"
-like "and names both" "*NEWS is of $version, VERSION says 9.9.9*" "$(cat "$st_log")"
-like "scripts/lint --text names the rest" "*debian/changelog*of $version, VERSION says 9.9.9*" \
+like "make dist names both versions" "*NEWS is of $version, VERSION says 9.9.9*" "$(cat "$st_log")"
+like "scripts/lint --text names other files with another version" \
+	"*debian/changelog*of $version, VERSION says 9.9.9*" \
 	"$(alone "$tree/scripts/lint" --text)"
 finish

@@ -33,29 +33,33 @@ installed() { # KERNEL
 	find "$st_tmp/lib/$1" -name 'dispatchkey.ko*' 2>/dev/null
 }
 
-ok "make dkms_install" env MAKEFLAGS='' make -s -C "$st_top" dkms_install DESTDIR="$dest"
-ok "dkms knows it" run_dkms add "$name"
-like "no version is typed twice" "*$name*added*" "$(run_dkms status 2>&1)"
+ok "make dkms_install succeeds" env MAKEFLAGS='' make -s -C "$st_top" dkms_install DESTDIR="$dest"
+ok "dkms adds the module" run_dkms add "$name"
+like "dkms status shows the version of VERSION" "*$name*added*" "$(run_dkms status 2>&1)"
 
 cp -rL "$st_top/samples/outside" "$st_tmp/driver"
 sed -i "s|/usr/src/dispatchkey|$dest&|" "$st_tmp/driver/Makefile"
 for kdir in "${kdirs[@]}"; do
 	kver=$(release "$kdir")
 	mkdir -p "$st_tmp/lib/$kver"
-	ok "$kver: the module builds" run_dkms build -k "$kver" --kernelsourcedir "$kdir" "$name"
-	is "$kver: drivers have nothing yet" "" "$(find "$dest/usr/src/dispatchkey" -name Module.symvers \
+	ok "$kver: dkms builds the module" \
+		run_dkms build -k "$kver" --kernelsourcedir "$kdir" "$name"
+	is "$kver: no Module.symvers is installed before the module" \
+		"" "$(find "$dest/usr/src/dispatchkey" -name Module.symvers \
 		-path "*/$kver/*")"
-	ok "$kver: it is installed" run_dkms install --no-depmod -k "$kver" \
+	ok "$kver: dkms installs the module" run_dkms install --no-depmod -k "$kver" \
 		--kernelsourcedir "$kdir" "$name"
-	like "$kver: among the updates" "*/$kver/updates/*dispatchkey.ko*" "$(installed "$kver")"
-	like "$kver: for this kernel" "$kver *" \
+	like "$kver: the module is installed among the updates" \
+		"*/$kver/updates/*dispatchkey.ko*" "$(installed "$kver")"
+	like "$kver: the module is built for this kernel" "$kver *" \
 		"$(modinfo -F vermagic "$(installed "$kver")" 2>/dev/null)"
-	ok "$kver: a driver builds with it" env MAKEFLAGS='' make -s -C "$st_tmp/driver" \
+	ok "$kver: a driver builds with the installed module" \
+		env MAKEFLAGS='' make -s -C "$st_tmp/driver" \
 		KVER="$kver" KDIR="$kdir"
 	find "$st_tmp/driver" -type f ! -name Makefile ! -name my.c -delete
 done
 
-ok "dkms removes it" run_dkms remove --no-depmod --all "$name"
-is "no file is left but the sources" "" "$(find "$st_tmp/tree" "$st_tmp/lib" \
+ok "dkms removes the module" run_dkms remove --no-depmod --all "$name"
+is "dkms remove leaves only the sources" "" "$(find "$st_tmp/tree" "$st_tmp/lib" \
 	"$dest/usr/src/dispatchkey" -type f -not -path '*/include/*' -not -name 'dkms_dbversion')"
 finish

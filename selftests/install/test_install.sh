@@ -95,13 +95,13 @@ client_tests() {
 	local folder=$1
 	shift
 	if [ -e "$folder/dispatchkey-nl.pc" ] || [ -e "$folder/dispatchkey-nl-uninstalled.pc" ]; then
-		ok "a client builds" build_client "$folder"
-		ok "it needs the client library alone" client_needs
-		ok "it runs" client_says "$@" "$st_tmp/client"
+		ok "a client program builds" build_client "$folder"
+		ok "the client program is linked with the client library only" client_needs
+		ok "the client program runs" client_says "$@" "$st_tmp/client"
 	else
-		skip "a client builds" "no libnl-3 here"
-		skip "it needs the client library alone" "no libnl-3 here"
-		skip "it runs" "no libnl-3 here"
+		skip "a client program builds" "no libnl-3 here"
+		skip "the client program is linked with the client library only" "no libnl-3 here"
+		skip "the client program runs" "no libnl-3 here"
 	fi
 }
 
@@ -134,17 +134,18 @@ echo "TAP version 13"
 ok "the library builds" run_make lib nl dkctl
 out=$(cd "$top" && realpath "${O:-build}")
 for path in "$out" "$out/" "$(realpath --relative-to="$top" "$out")"; do
-	is "O=$path builds nothing again" "made" \
+	is "make with the same O=$path builds nothing again" "made" \
 		"$(MAKEFLAGS='' make -C "$top" O="$path" lib nl dkctl >"$st_tmp/again" && echo made
 		grep -E '^  (AR|CC|LD) ' "$st_tmp/again")"
-	like "O=$path knows what a header is for" "*CC lib/core/call/call.c*" \
+	like "make O=$path rebuilds what includes a changed header" "*CC lib/core/call/call.c*" \
 		"$(MAKEFLAGS='' make -n -W include/dispatchkey-inline.h -C "$top" O="$path" lib)"
 done
-like "without <sys/sdt.h> it says what is left out" "*probes for tracers are left out*" \
+like "without <sys/sdt.h>, make prints that probes are left out" \
+	"*probes for tracers are left out*" \
 	"$(run_make -n have_sdt= lib)"
-is "make -s prints nothing else" "" "$(run_make lib nl dkctl | grep -v ' no: ')"
+is "make -s prints only what is left out" "" "$(run_make lib nl dkctl | grep -v ' no: ')"
 
-like "an empty O= is not the folder /" "* -o build/lib/core/call/call.o*" \
+like "make with an empty O= uses the folder build" "* -o build/lib/core/call/call.o*" \
 	"$(MAKEFLAGS='' make -n -W lib/core/call/call.c -C "$top" O= lib)"
 
 # installed, in a folder other than the final one
@@ -155,15 +156,15 @@ doc=$st_tmp/dest$prefix/share/doc
 mkdir -p "$lib" "$doc"
 touch "$lib/another.so"
 before=$(tree)
-ok "make install" run_make install "DESTDIR=$st_tmp/dest" PREFIX=$prefix
+ok "make install succeeds" run_make install "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "the .pc file names the prefix" grep -qx "prefix=$prefix" "$pcdir/dispatchkey.pc"
-ok "pkg-config knows the version" version_is "$pcdir"
+ok "pkg-config reports the version of VERSION" version_is "$pcdir"
 # as a package manager does that unpacks into another folder
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey.pc"
 ok "hello and plugin build against the installed library" build_samples "$pcdir"
-ok "they need the soname" needs_soname
-ok "hello runs" hello_says env "LD_LIBRARY_PATH=$lib" "$st_tmp/bin/hello"
-ok "host and plugin run" env "LD_LIBRARY_PATH=$lib" "$st_tmp/bin/host"
+ok "hello and plugin need the library's soname" needs_soname
+ok "hello runs with the installed library" hello_says env "LD_LIBRARY_PATH=$lib" "$st_tmp/bin/hello"
+ok "host and plugin run with the installed library" env "LD_LIBRARY_PATH=$lib" "$st_tmp/bin/host"
 ok "hello builds with the static library" build_static "$pcdir" "$lib"
 ok "static hello runs" hello_says "$st_tmp/static"
 if command -v "$cxx" >/dev/null; then
@@ -177,54 +178,61 @@ sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey-nl.pc" 2>/
 client_tests "$pcdir" env "LD_LIBRARY_PATH=$lib"
 ok "the installed tool runs" "$st_tmp/dest$prefix/bin/dkctl" version
 ok "tool and libraries are linked with BIND_NOW" bound "$st_tmp/dest$prefix"
-ok "its completion is where bash looks" test -f \
+ok "the completion for bash is installed" test -f \
 	"$st_tmp/dest$prefix/share/bash-completion/completions/dkctl"
-ok "and where zsh and fish look" test -f "$st_tmp/dest$prefix/share/zsh/site-functions/_dkctl" \
+ok "the completions for zsh and fish are installed" \
+	test -f "$st_tmp/dest$prefix/share/zsh/site-functions/_dkctl" \
 	-a -f "$st_tmp/dest$prefix/share/fish/vendor_completions.d/dkctl.fish"
 if command -v python3 >/dev/null; then
 	man=$st_tmp/dest$prefix/share/man
-	ok "its manual pages are installed" test -f "$man/man8/dkctl.8" -a -f "$man/man8/dkctl-keyset.8"
-	ok "so are those of the module and the library" test -f "$man/man4/dispatchkey.4" -a \
+	ok "the manual pages of dkctl are installed" \
+		test -f "$man/man8/dkctl.8" -a -f "$man/man8/dkctl-keyset.8"
+	ok "the manual pages of the module and the library are installed" \
+		test -f "$man/man4/dispatchkey.4" -a \
 		-f "$man/man7/dispatchkey-netlink.7" -a -f "$man/man3/dk_op_define.3"
 else
 	skip "manual pages are installed" "no python3"
 fi
-is "its README and samples are those of the sources" "" "$(diff "$top/README.md" \
+is "the installed README and samples equal those of the sources" "" "$(diff "$top/README.md" \
 	"$doc/dispatchkey/README.md" && cd "$doc/dispatchkey" &&
 	find samples -type f -exec cmp {} "$top"/{} \; 2>&1)"
-is "all of them" "$(cd "$top" && find samples \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.py' \
+is "all samples are installed" \
+	"$(cd "$top" && find samples \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.py' \
 	-o -name '*.sh' -o -name '*.hpp' -o -name '*.ld' -o -name run -o -name Makefile \) ! -name '*.mod.c' | sort)" \
 	"$(cd "$doc/dispatchkey" && find samples -type f | sort)"
 touch "$doc/dispatchkey/samples/mine.c"
-ok "make uninstall" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
-is "it leaves what is not its own" "$(sort <<<"$before
+ok "make uninstall succeeds" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
+is "make uninstall leaves files that it did not install" "$(sort <<<"$before
 ./${prefix#/}/share/doc/dispatchkey
 ./${prefix#/}/share/doc/dispatchkey/samples
 ./${prefix#/}/share/doc/dispatchkey/samples/mine.c")" "$(tree)"
 rm "$doc/dispatchkey/samples/mine.c"
-ok "make uninstall again" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
-is "it leaves nothing" "$before" "$(tree)"
+ok "make uninstall succeeds a second time" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
+is "after the second make uninstall, no file is left" "$before" "$(tree)"
 
 # other folders than the usual ones
-ok "make install with LIBDIR" run_make install "DESTDIR=$st_tmp/dest" PREFIX=/usr \
+ok "make install with other folders succeeds" run_make install "DESTDIR=$st_tmp/dest" PREFIX=/usr \
 	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions \
 	ZSHCOMPLETIONSDIR=/etc/zsh FISHCOMPLETIONSDIR=/etc/fish DOCDIR=/etc/doc/dk
-ok "LIBDIR is where the library is" test -e \
+ok "the library is installed in LIBDIR" test -e \
 	"$st_tmp/dest/usr/lib/somewhere/libdispatchkey.so"
 # shellcheck disable=SC2016 # pkg-config expands it
-ok "the .pc file says so" grep -qx 'libdir=${prefix}/lib/somewhere' \
+ok "the .pc file names LIBDIR" grep -qx 'libdir=${prefix}/lib/somewhere' \
 	"$st_tmp/dest/usr/lib/somewhere/pkgconfig/dispatchkey.pc"
-ok "COMPLETIONSDIR is where the completion is" test -f "$st_tmp/dest/etc/completions/dkctl"
-ok "as ZSHCOMPLETIONSDIR and FISHCOMPLETIONSDIR are" test -f "$st_tmp/dest/etc/zsh/_dkctl" \
+ok "the completion for bash is installed in COMPLETIONSDIR" \
+	test -f "$st_tmp/dest/etc/completions/dkctl"
+ok "the other completions are installed in ZSHCOMPLETIONSDIR and FISHCOMPLETIONSDIR" \
+	test -f "$st_tmp/dest/etc/zsh/_dkctl" \
 	-a -f "$st_tmp/dest/etc/fish/dkctl.fish"
-ok "as DOCDIR is" test -f "$st_tmp/dest/etc/doc/dk/README.md" -a \
+ok "README and samples are installed in DOCDIR" test -f "$st_tmp/dest/etc/doc/dk/README.md" -a \
 	-f "$st_tmp/dest/etc/doc/dk/samples/plugin/host.c"
-is "nothing is where these are not" "" "$(find "$st_tmp/dest/usr/share" \
+is "nothing is installed in the default folders" "" "$(find "$st_tmp/dest/usr/share" \
 	\( -path '*/doc' -o -path '*/man' -o -path '*completion*' -o -name fish -o -name zsh \) 2>/dev/null)"
-ok "make uninstall with LIBDIR" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=/usr \
+ok "make uninstall with other folders succeeds" \
+	run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=/usr \
 	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions \
 	ZSHCOMPLETIONSDIR=/etc/zsh FISHCOMPLETIONSDIR=/etc/fish DOCDIR=/etc/doc/dk
-is "it leaves nothing" "$before" "$(tree)"
+is "make uninstall with other folders leaves no file" "$before" "$(tree)"
 
 case ${O:-build} in
 /*) tree=$O ;;
@@ -236,16 +244,18 @@ their=$st_tmp/their
 if [ "$(id -u)" = 0 ] && command -v python3 >/dev/null; then
 	mkdir "$their" && cp "$tree/dkctl" "$their"
 	chown -R nobody "$their"
-	ok "root makes the manual pages in somebody's folder" run_make -o "$their/dkctl" "O=$their" man
-	is "they are somebody's" nobody "$(find "$their" -printf '%u\n' | sort -u)"
+	ok "root makes the manual pages in a folder of another user" \
+		run_make -o "$their/dkctl" "O=$their" man
+	is "the manual pages in another user's folder belong to that user" \
+		nobody "$(find "$their" -printf '%u\n' | sort -u)"
 else
-	skip "root makes the manual pages in somebody's folder" "not root, or no python3"
+	skip "root makes the manual pages in a folder of another user" "not root, or no python3"
 fi
 
 # straight from the build tree
 ok "hello and plugin build against the build tree" build_samples "$tree"
-ok "hello runs" hello_says "$st_tmp/bin/hello"
-ok "host and plugin run" "$st_tmp/bin/host"
+ok "hello runs with the library of the build tree" hello_says "$st_tmp/bin/hello"
+ok "host and plugin run with the library of the build tree" "$st_tmp/bin/host"
 client_tests "$tree"
 
 finish

@@ -63,53 +63,58 @@ in_machine() { # COMMAND
 		exec chroot "$0" sh -exc "$1"' "$root" "$1")
 }
 
-ok "a minimal root of $suite" mmdebstrap --quiet --variant=apt "$suite" "$root" || finish
+ok "mmdebstrap makes a minimal system of $suite" \
+	mmdebstrap --quiet --variant=apt "$suite" "$root" || finish
 mkdir "$root/debs" "$root/project"
 cp "$DK_DEBS"/*.deb "$root/debs"
 cp /etc/resolv.conf "$root/etc/"
-ok "its archive is read" inside apt-get update
+ok "apt-get update succeeds in the minimal system" inside apt-get update
 cp -r "$st_top/packaging" "$st_top/selftests" "$root/project"
 
 # shellcheck disable=SC2046 # names of files are words
-ok "the tool is installed, with what it needs" apt_install $(packages dispatchkey-tools)
-ok "it runs" test_of dkctl
+ok "dispatchkey-tools and its dependencies are installed" apt_install $(packages dispatchkey-tools)
+ok "the installed dkctl runs" test_of dkctl
 # shellcheck disable=SC2046
 ok "the development files are installed" apt_install gcc g++ libc6-dev pkg-config \
 	$(packages libdispatchkey0 libdispatchkey-nl0 libdispatchkey-dev dispatchkey-doc)
-ok "programs build and run" test_of build
+ok "programs with the installed libraries build and run" test_of build
 # shellcheck disable=SC2046
 ok "the Python package is installed" apt_install $(packages python3-dispatchkey)
-ok "it runs with the system's library" test_of python
-ok "pages are where doc-base says" test -s "$root/usr/share/doc/dispatchkey/html/index.html"
+ok "the Python package runs with the system's library" test_of python
+ok "the HTML pages are installed" test -s "$root/usr/share/doc/dispatchkey/html/index.html"
 
 read -r -d '' older newest <<<"$(kernels)"
-like "an older kernel and the newest" "*?-amd64 *?-amd64" "$older $newest"
+like "the archive has an older kernel and the newest" "*?-amd64 *?-amd64" "$older $newest"
 # shellcheck disable=SC2046
 ok "the module's package is installed beside an older kernel's headers" \
 	apt_install "linux-headers-$older" $(packages dispatchkey-dkms)
-like "dkms has built the module" "$root/lib/modules/$older/updates/dkms/dispatchkey.ko*" \
+like "dkms has built the module for the older kernel" \
+	"$root/lib/modules/$older/updates/dkms/dispatchkey.ko*" \
 	"$(built_for "$older")"
 ok "the kernel is upgraded" apt_install linux-headers-amd64 linux-image-amd64
-like "dkms has built the module for the new one" \
+like "dkms has built the module for the newest kernel" \
 	"$root/lib/modules/$newest/updates/dkms/dispatchkey.ko*" "$(built_for "$newest")"
-like "as modinfo says" "$newest *" "$(modinfo -F vermagic "$(built_for "$newest")" 2>/dev/null)"
+like "modinfo shows the newest kernel for the module" \
+	"$newest *" "$(modinfo -F vermagic "$(built_for "$newest")" 2>/dev/null)"
 inside cp -r /usr/share/doc/dispatchkey/samples/outside /srv
-ok "a driver builds with it" inside make -s -C /srv/outside KVER="$newest"
+ok "a driver builds with the module of the newest kernel" \
+	inside make -s -C /srv/outside KVER="$newest"
 
 # The driver registers card0, and a function for it.
-ok "modprobe and a driver on that kernel" in_machine "
+ok "modprobe and a driver work on the newest kernel" in_machine "
 	modprobe dispatchkey
 	insmod /srv/outside/my.ko
 	dkctl route my::add card0
 	rmmod my
 	modprobe -r dispatchkey"
 said=$(cat "$st_log")
-like "dkctl says where a call goes" "*card_add*" "$said"
+like "dkctl route names the driver's function" "*card_add*" "$said"
 
 rm -r "$root/srv/outside"
 ok "the module's package is removed" inside apt-get remove -y dispatchkey-dkms
-is "and its modules with it" "" "$(built_for "$older")$(built_for "$newest")"
-ok "all of it is purged" inside sh -c \
+is "removing the module's package removes the built modules" \
+	"" "$(built_for "$older")$(built_for "$newest")"
+ok "all packages are purged" inside sh -c \
 	"apt-get purge -y '*dispatchkey*' && rm -rf /tmp/*"
-is "nothing is left" "" "$(ours)"
+is "after the purge, no file is left" "" "$(ours)"
 finish

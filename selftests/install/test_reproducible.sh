@@ -43,25 +43,27 @@ modes() { (cd "$1" && find . ! -name '*.ko*' -printf '%M %P %l\n' | sort); } # F
 count() { (cd "$1" && find . -type f | wc -l); }
 
 echo "TAP version 13"
-ok "the sources are copied" copy "$one"
-ok "twice" copy "$two"
+ok "the sources are copied into the first folder" copy "$one"
+ok "the sources are copied into the second folder" copy "$two"
 
 # First test the comparison itself: it must find objects that contain the name of their folder.
-ok "an object is built with the names of its folder" in_both same_paths= build/lib/init.o
-like "it differs, and is named" "*/lib/init.o *differ*" \
+ok "an object that contains the name of its folder is built in both" \
+	in_both same_paths= build/lib/init.o
+like "a file that differs is named" "*/lib/init.o *differ*" \
 	"$(differences "$one/build/lib" "$two/build/lib")"
-ok "both are cleaned" in_both clean
+ok "make clean succeeds in both folders" in_both clean
 
-ok "libraries, tool, samples and manual pages are built" in_both all man
-is "the samples are the same" "" "$(differences "$one/build/samples" "$two/build/samples")"
-ok "and installed" install_both install
-ok "the module is built" in_both KDIR="$KDIR" modules
-ok "and installed" install_both modules_install
-ok "and the sources for dkms" install_both dkms_install
+ok "libraries, tool, samples and manual pages are built in both folders" in_both all man
+is "the samples of both folders are equal" \
+	"" "$(differences "$one/build/samples" "$two/build/samples")"
+ok "make install succeeds in both folders" install_both install
+ok "the module is built in both folders" in_both KDIR="$KDIR" modules
+ok "make modules_install succeeds in both folders" install_both modules_install
+ok "make dkms_install succeeds in both folders" install_both dkms_install
 for file in usr/lib/libdispatchkey.a usr/lib/libdispatchkey.so.0 usr/bin/dkctl \
 	usr/lib/pkgconfig/dispatchkey.pc lib/modules/*/updates/dispatchkey.ko; do
-	ok "$file is among them" compgen -G "$one.root/$file"
+	ok "$file is installed" compgen -G "$one.root/$file"
 done
-is "all $(count "$one.root") files are the same" "" "$(differences "$one.root" "$two.root")"
-is "and so are links and modes" "" "$(diff <(modes "$one.root") <(modes "$two.root"))"
+is "all $(count "$one.root") installed files are equal" "" "$(differences "$one.root" "$two.root")"
+is "all installed links and modes are equal" "" "$(diff <(modes "$one.root") <(modes "$two.root"))"
 finish

@@ -22,13 +22,14 @@ mkdir "$st_tmp/bin"
 ln -s /usr/bin/* /bin/* "$st_tmp/bin" 2>/dev/null
 rm "$st_tmp/bin/rpmbuild"
 said=$(PATH=$st_tmp/bin INSTALL=no O=$st_tmp/none "$st_top/scripts/rpm" 2>&1)
-is "without rpmbuild the status is 3" 3 $?
-like "and the message says what is missing" "*missing packages:*rpm *builds RPM packages*" "$said"
+is "make rpm without rpmbuild ends with 3" 3 $?
+like "make rpm without rpmbuild names the missing package" \
+	"*missing packages:*rpm *builds RPM packages*" "$said"
 rm -r "${st_tmp:?}/bin"
 
 if [ -z "$rpms" ]; then
 	rpms=$st_tmp/rpm
-	ok "make rpm" env MAKEFLAGS='' make -s -C "$st_top" O="$st_tmp" rpm || finish
+	ok "make rpm succeeds" env MAKEFLAGS='' make -s -C "$st_top" O="$st_tmp" rpm || finish
 fi
 
 file_of() { find "$rpms/RPMS" -name "$1-$version-*.rpm"; }
@@ -53,27 +54,31 @@ twice() {
 	done | grep -v '/\.build-id\(/..\)\?$' | sort | uniq -d
 }
 
-is "their version is that of VERSION" "$version $version $version $version" "$(for name in \
+is "all packages have the version of VERSION" "$version $version $version $version" "$(for name in \
 	dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms; do
 	query $name --queryformat '%{VERSION} '
 done | sed 's/ $//')"
-ok "the tool's has dkctl, its pages and its completion" has dispatchkey /usr/bin/dkctl \
+ok "package dispatchkey has dkctl, its manual pages and its completions" \
+	has dispatchkey /usr/bin/dkctl \
 	'.*/man4/dispatchkey\.4.*' '.*/man7/dispatchkey-netlink\.7.*' '.*/man8/dkctl-key\.8.*' \
 	'.*/bash-completion/completions/dkctl' '.*/zsh/site-functions/_dkctl' \
 	'.*/fish/vendor_completions.d/dkctl\.fish' '.*/GPL-2\.0' '.*/BSD-3-Clause'
-ok "the libraries' has both" has dispatchkey-libs '.*/libdispatchkey\.so\.0' \
+ok "package dispatchkey-libs has both libraries" has dispatchkey-libs '.*/libdispatchkey\.so\.0' \
 	".*/libdispatchkey\\.so\\.$version" '.*/libdispatchkey-nl\.so\.0'
-ok "the headers' has what programs are built with" has dispatchkey-devel \
+ok "package dispatchkey-devel has headers and static libraries" has dispatchkey-devel \
 	'/usr/include/dispatchkey/dispatchkey\.hpp' '.*/linux/dispatchkey\.h' \
 	'.*/libdispatchkey\.so' '.*/libdispatchkey\.a' '.*/pkgconfig/dispatchkey-nl\.pc' \
 	'.*/cmake/dispatchkey/dispatchkeyConfig\.cmake' 	'.*/man3/dk_op_define\.3.*' '.*/samples/outside/Makefile'
-ok "the module's has its sources" has dispatchkey-dkms "/usr/src/dispatchkey-$version/dkms\\.conf" \
+ok "package dispatchkey-dkms has the module's sources" \
+	has dispatchkey-dkms "/usr/src/dispatchkey-$version/dkms\\.conf" \
 	"/usr/src/dispatchkey-$version/kmod/exports\\.c" '/usr/src/dispatchkey/include/dispatchkey\.h'
-is "no file is in two packages" "" "$(twice)"
-like "the headers' needs the libraries" "*dispatchkey-libs*= $version*" \
+is "no file is in more than one package" "" "$(twice)"
+like "package dispatchkey-devel requires the libraries" "*dispatchkey-libs*= $version*" \
 	"$(query dispatchkey-devel --requires)"
-is "the tool's does not" "" "$(query dispatchkey --requires | grep libdispatchkey)"
-like "the module's is built when it is installed" "*dkms install -m dispatchkey -v $version*" \
+is "package dispatchkey does not require the libraries" \
+	"" "$(query dispatchkey --requires | grep libdispatchkey)"
+like "installing package dispatchkey-dkms builds the module" \
+	"*dkms install -m dispatchkey -v $version*" \
 	"$(query dispatchkey-dkms --scripts)"
 
 root=$st_tmp/root
@@ -82,10 +87,12 @@ unpack() { (cd "$root" && rpm2cpio "$(file_of "$1")" | cpio -idm --quiet); }
 for name in dispatchkey dispatchkey-libs dispatchkey-devel; do
 	ok "$name unpacks" unpack $name
 done
-like "dkctl runs" "dkctl $version *" "$("$root/usr/bin/dkctl" --version)"
+like "the unpacked dkctl runs" "dkctl $version *" "$("$root/usr/bin/dkctl" --version)"
 lib=$(dirname "$(find "$root/usr" -name libdispatchkey.so)")
-ok "a program builds" cc -I"$root/usr/include/dispatchkey" "$st_top/samples/hello.c" \
+ok "a program builds with the unpacked headers" \
+	cc -I"$root/usr/include/dispatchkey" "$st_top/samples/hello.c" \
 	-o "$st_tmp/hello" -L"$lib" -ldispatchkey
-is "and runs" "21 42 63" "$(LD_LIBRARY_PATH=$lib "$st_tmp/hello" | tail -n 1)"
+is "a program runs with the unpacked libraries" \
+	"21 42 63" "$(LD_LIBRARY_PATH=$lib "$st_tmp/hello" | tail -n 1)"
 
 finish

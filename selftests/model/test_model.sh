@@ -48,11 +48,11 @@ fails() {
 	local what=$1 pattern=$2 got
 	shift 2
 	explore "$@" || {
-		fail "$what" "it could not be explored"
+		fail "$what" "the model could not be explored"
 		return
 	}
 	got=$(sed -n 's/^pan:[0-9]*: \(.*\) (at depth [0-9]*)$/\1/p' pan.out | tr -s ' ')
-	like "$what" "$pattern" "${got:-nothing goes wrong}"
+	like "$what" "$pattern" "${got:-no error}"
 }
 
 # loses MODEL PATTERN OPTION... - checks that the model holds, and that each option leads to an
@@ -84,23 +84,23 @@ loses count 'assertion violated*' -DNO_GIVE_ORDER -DNO_GIVEN_ORDER -DNO_TIME_ORD
 
 # The fast path of userspace.
 model=slots optimize=-O2
-holds "slots: a call and a signal handler's"
+holds "slots: a call, and a call of a signal handler"
 holds "slots: two calls, two providers are unregistered" -DCALLS=2 -DHANDLED=0 -DCHANGES=2
 freed='assertion violated !((freed&*'
 indexes='assertion violated !((indexes_freed&*'
 inside='assertion violated !((gone&*'
-fails "slots: the table is not read again" "$freed" -DNO_AGAIN
-fails "slots: no membarrier()" "$freed" -DNO_BARRIER
-fails "slots: membarrier() before the list is taken" "$freed" -DNO_BARRIER_ORDER
-fails "slots: retired before the next one is published" "$freed" -DNO_PUBLISH_ORDER
-fails "slots: no wait for threads that read a replaced table" "$indexes" -DNO_WAIT
-fails "slots: no wait for tables in the other list" "$inside" -DNO_LISTS
-fails "slots: the list of indexes is taken after that of tables" "$indexes" -DNO_INDEX_ORDER
-fails "slots: tables are freed without reading the slots" "$freed" -DNO_MARK
-fails "slots: no drain" "$inside" -DNO_DRAIN
-fails "slots: a signal handler uses the same slot" "$freed" -DNO_RESERVE
-fails "slots: the entry is in the slot too early" "$indexes" -DNO_ENTRY_ORDER
-fails "slots: the slot is free too early" "$inside" -DNO_LEAVE_ORDER
+fails "slots: without reading the table again" "$freed" -DNO_AGAIN
+fails "slots: without membarrier()" "$freed" -DNO_BARRIER
+fails "slots: with membarrier() before the list is taken" "$freed" -DNO_BARRIER_ORDER
+fails "slots: with a table retired before the next one is published" "$freed" -DNO_PUBLISH_ORDER
+fails "slots: without a wait for threads that read a replaced table" "$indexes" -DNO_WAIT
+fails "slots: without a wait for tables in the other list" "$inside" -DNO_LISTS
+fails "slots: with the list of indexes taken after the list of tables" "$indexes" -DNO_INDEX_ORDER
+fails "slots: with tables freed without reading the slots" "$freed" -DNO_MARK
+fails "slots: without the drain" "$inside" -DNO_DRAIN
+fails "slots: with a signal handler that uses the same slot" "$freed" -DNO_RESERVE
+fails "slots: with the entry stored in the slot too early" "$indexes" -DNO_ENTRY_ORDER
+fails "slots: with the slot freed too early" "$inside" -DNO_LEAVE_ORDER
 
 model=dispatchkey optimize=-O2
 freed_code='assertion violated !(gone\[p\])*'
@@ -115,10 +115,13 @@ holds "one reader that calls twice, userspace's drain" -DCALLS_0=2 -DCALLS_1=0
 holds "one reader that calls twice, the kernel's drain" -DKERNEL -DCALLS_0=2 -DCALLS_1=0
 
 fails "without the grace period, freed code runs" "$freed_code" -DNO_GRACE
-fails "without the barrier at its end, freed memory is written" "$freed_memory" -DNO_ORDER
-fails "the same for sleepable calls only: their record is missed" 'assertion violated !(gone*' \
+fails "without the barrier at the end of a grace period, freed memory is written" \
+	"$freed_memory" -DNO_ORDER
+fails "without that barrier, the record of a sleepable call is missed" \
+	'assertion violated !(gone*' \
 	-DNO_ORDER -DONLY_SLEEPABLE
-fails "without the barrier at its beginning, a freed table is read" "$freed_table" \
+fails "without the barrier at the beginning of a grace period, a freed table is read" \
+	"$freed_table" \
 	-DNO_ORDER_BEFORE
 fails "without the drain, freed code runs" "$freed_code" -DNO_DRAIN
 fails "without release, freed memory is written" "$freed_memory" -DNO_RELEASE

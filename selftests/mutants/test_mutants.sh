@@ -103,36 +103,43 @@ killed=("$(mutant "wait_for nothing" "wait_for polling")"
 	"$(mutant "wait_for nothing" "wait_for printing")"
 	"$(mutant "wait_for nothing" "echo not ok 2 - first.second")")
 plan 21
-ok "mutants that are killed" ended 0 "${killed[@]}"
-ok "a test that polls forever" how killed "wait_for polling" "$late"
-ok "a test that loops forever" how killed "wait_for loop" "$late"
-ok "a test that prints forever" how killed "wait_for printing" "$late"
-ok "a test that fails" how killed "echo not ok 2 - first.second" "api: first.second"
-ok "all are counted" counts 4 0 0
-ok "a survivor fails" ended 1 "$(mutant "nothing_else=1" "nothing_else=2")"
-ok "it survives" how FAILED "nothing_else=2" "no test fails"
-ok "it is counted" counts 0 1 0
-ok "a machine that is slow does not fail" ended 0 \
+ok "scripts/mutants succeeds if all mutants are killed" ended 0 "${killed[@]}"
+ok "a mutant with a test that polls forever is killed" how killed "wait_for polling" "$late"
+ok "a mutant with a test that loops forever is killed" how killed "wait_for loop" "$late"
+ok "a mutant with a test that prints forever is killed" how killed "wait_for printing" "$late"
+ok "a mutant with a test that fails is killed" \
+	how killed "echo not ok 2 - first.second" "api: first.second"
+ok "four killed mutants are counted" counts 4 0 0
+ok "scripts/mutants fails if a mutant survives" \
+	ended 1 "$(mutant "nothing_else=1" "nothing_else=2")"
+ok "a mutant that no test detects is reported as a survivor" \
+	how FAILED "nothing_else=2" "no test fails"
+ok "a survivor is counted as failed" counts 0 1 0
+ok "scripts/mutants succeeds on a slow machine" ended 0 \
 	"$(mutant "wait_for nothing" "wait_for a_slow_machine")"
-ok "a late test does not kill there" how undecided "wait_for a_slow_machine" \
+ok "on a slow machine, a mutant with a late test is undecided" \
+	how undecided "wait_for a_slow_machine" \
 	"api: one.second: no result .*; without the mutant: api: one.second: no result"
-ok "neither killed nor a survivor" counts 0 0 1
-ok "it is named" grep -q '^    | skipped: undecided: .*wait_for a_slow_machine' "$st_tmp/out"
+ok "an undecided mutant is counted as skipped" counts 0 0 1
+ok "an undecided mutant is named" \
+	grep -q '^    | skipped: undecided: .*wait_for a_slow_machine' "$st_tmp/out"
 
-ok "a test that is late once does not fail" ended 0 \
+ok "scripts/mutants succeeds if a test is late once" ended 0 \
 	"$(mutant "wait_for nothing" "wait_for one_pause")"
-ok "nor does it kill" how undecided "wait_for one_pause" \
+ok "a mutant with a test that is late once is undecided" how undecided "wait_for one_pause" \
 	"api: one.second: no result .*; again with the mutant: not late"
 
 more=("$(mutant "nothing_else=1" "echo ok 0 - zero.more")"
 	"$(mutant "nothing_else=1" "echo ok 0 - zero.more; trap 'wait_for polling' EXIT")")
-ok "mutants with more tests" ended 0 "${more[@]}"
-ok "one test more" how killed "echo ok 0 - zero.more" "api: .*: one test more than 4"
-ok "and one that does not end" how killed "echo ok 0 - zero.more; .*" "api: .*: one test more than 4"
-ok "both are killed" counts 2 0 0
+ok "scripts/mutants succeeds if all mutants add a test" ended 0 "${more[@]}"
+ok "a mutant that adds a test is killed" \
+	how killed "echo ok 0 - zero.more" "api: .*: one test more than 4"
+ok "a mutant that adds a test and does not end is killed" \
+	how killed "echo ok 0 - zero.more; .*" "api: .*: one test more than 4"
+ok "two mutants that add a test are counted as killed" counts 2 0 0
 
 survivor=$(mutant "nothing_else=1" "nothing_else=2")
 fails=$(mutant "wait_for nothing" "echo not ok 2 - first.second")
-ok "a survivor fails beside one that is killed" ended 1 "$survivor" "$fails"
-ok "both are counted" counts 1 1 0
+ok "scripts/mutants fails if one mutant survives and another is killed" ended 1 "$survivor" "$fails"
+ok "a killed mutant and a survivor are counted" counts 1 1 0
 finish

@@ -51,7 +51,7 @@ dump() {
 }
 
 must_load dispatchkey
-ok "all operators of PyTorch" load dk_many count=$many
+ok "dk_many loads with all operators of PyTorch" load dk_many count=$many
 cost getfamily
 family=$instructions
 diag "GETFAMILY of this family: $instructions instructions, $bytes bytes"

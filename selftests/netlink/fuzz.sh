@@ -47,23 +47,23 @@ bring_back() {
 	END
 }
 
-ok "the state before is noted" python "$here/snapshot.py" "$st_tmp/before"
-ok "$count messages as nobody" messages -u
+ok "the state before the messages is recorded" python "$here/snapshot.py" "$st_tmp/before"
+ok "the kernel answers $count random messages of an unprivileged user" messages -u
 cat "$st_tmp/fuzz"
-ok "have changed nothing" python "$here/snapshot.py" "$st_tmp/before"
-ok "$count messages as root" messages
+ok "messages of an unprivileged user change nothing" python "$here/snapshot.py" "$st_tmp/before"
+ok "the kernel answers $count random messages of root" messages
 cat "$st_tmp/fuzz"
-ok "every published row is right" eval "echo 1 >$crowd/check"
-ok "all can be brought back" bring_back
-ok "some operators and devices" eval "echo 100 >$crowd/ops && echo 8 >$crowd/devices"
+ok "every published table is right after messages of root" eval "echo 1 >$crowd/check"
+ok "all devices and backends can be brought online after messages of root" bring_back
+ok "dk_crowd registers operators and devices" eval "echo 100 >$crowd/ops && echo 8 >$crowd/devices"
 churn 2>/dev/null &
 churning=$!
 seed=$((seed + 1)) count=$((count / 5))
-ok "$count messages as root, while they come and go" messages
+ok "the kernel answers $count random messages of root while operators and devices change" messages
 cat "$st_tmp/fuzz"
 kill $churning
 wait $churning 2>/dev/null
-ok "every published row is right" eval "echo 1 >$crowd/check"
-ok "all can be brought back" bring_back
+ok "every published table is right after messages and changes" eval "echo 1 >$crowd/check"
+ok "all devices and backends can be brought online after messages and changes" bring_back
 
 finish

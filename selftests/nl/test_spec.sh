@@ -19,16 +19,17 @@ needs() { # LIBRARY
 
 plan 4
 if python3 -c 'import yaml' 2>/dev/null; then
-	ok "the specification is read" eval \
+	ok "the netlink specification can be read" eval \
 		'python3 "$st_here/spec.py" "$st_top/Documentation/netlink/specs/dispatchkey.yaml" |
 			sort >"$st_tmp/spec"'
-	ok "the client knows it" eval '"$DK_WORDS" | sort | diff -u "$st_tmp/spec" -'
+	ok "the client library has all names of the specification" \
+		eval '"$DK_WORDS" | sort | diff -u "$st_tmp/spec" -'
 else
-	skip "the specification is read" "no python3-yaml"
-	skip "the client knows it" "no python3-yaml"
+	skip "the netlink specification can be read" "no python3-yaml"
+	skip "the client library has all names of the specification" "no python3-yaml"
 fi
-ok "libdispatchkey has no need of libnl" eval '! needs libdispatchkey.so | grep -q libnl'
-ok "libdispatchkey-nl has no need of libdispatchkey" eval \
+ok "libdispatchkey is not linked with libnl" eval '! needs libdispatchkey.so | grep -q libnl'
+ok "libdispatchkey-nl is not linked with libdispatchkey" eval \
 	'needs libdispatchkey-nl.so | grep -q libnl-genl-3 &&
 		! needs libdispatchkey-nl.so | grep -q libdispatchkey'
 finish

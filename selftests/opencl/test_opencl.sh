@@ -53,19 +53,21 @@ if [ "$status" -eq 3 ]; then
 	skip_all "$(cat "$st_tmp/err")"
 fi
 plan 34
-ok "a second of load" succeeds
+ok "the demo succeeds with a second of load" succeeds
 ok "all calls were served, by each device and by the CPU" adds_up
-ok "all results equal the CPU's" equal_results
+ok "all results equal those of the CPU" equal_results
 ok "a device was removed" has ' is removed, after '
-ok "the CPU serves its buffers" has '! buffers on it are now served by axpy_cpu of cpu'
+ok "the CPU serves the buffers of the removed device" \
+	has '! buffers on it are now served by axpy_cpu of cpu'
 ok "a device was added" has ' is registered: a new context of the same device'
 
 what="a processor that cannot be divided is used twice"
 if has 'a part of pthread-' >/dev/null; then
 	run_demo POCL_MAX_PTHREAD_COUNT=1
 	ok "$what" succeeds
-	ok "by two contexts" has 'another context of pthread-'
-	ok "and no call is lost" adds_up
+	ok "a processor that cannot be divided is used by two contexts" \
+		has 'another context of pthread-'
+	ok "no call is lost on a processor that is used twice" adds_up
 else
 	for _ in 1 2 3; do
 		skip "$what" "the devices here are not a divided processor of pocl"
@@ -74,11 +76,11 @@ fi
 
 # pocl presents the processor as ten devices.
 run_demo POCL_DEVICES="$(printf 'pthread %.0s' {1..10})"
-what="two of ten devices are not used, and named"
+what="two of ten devices are not used, and are named"
 if has pthread- >/dev/null; then
 	ok "$what" grep -xE 'not used, because 8 is the most: pthread-[^,]*, pthread-[^,]*' \
 		"$st_tmp/out"
-	ok "and no call of the eight is lost" succeeds
+	ok "no call is lost on eight devices" succeeds
 else
 	for _ in 1 2; do
 		skip "$what" "the devices here are not pocl's"
@@ -89,8 +91,8 @@ fi
 
 mkdir "$st_tmp"/{vendors,scripts}
 run_demo OCL_ICD_VENDORS="$st_tmp/vendors" OCL_ICD_FILENAMES=
-is "no OpenCL device: exit status 3" 3 "$status"
-is "and one sentence" \
+is "without an OpenCL device, the demo ends with 3" 3 "$status"
+is "without an OpenCL device, the demo prints one sentence" \
 	"demo-opencl: no OpenCL device is found: install a driver such as pocl-opencl-icd" \
 	"$(cat "$st_tmp/out" "$st_tmp/err")"
 
@@ -103,25 +105,27 @@ without_package() {
 	INSTALL=no "$st_tmp/scripts/demo-opencl" >"$st_log" 2>&1 || status=$?
 }
 without_package
-is "a missing package: exit status 3" 3 "$status"
-like "and the command that installs it" "*apt-get install*pocl-opencl-icd*" "$(cat "$st_log")"
+is "with a missing package, the demo ends with 3" 3 "$status"
+like "with a missing package, the demo prints the command that installs it" \
+	"*apt-get install*pocl-opencl-icd*" "$(cat "$st_log")"
 
 status=0
 "$demo" twice >"$st_log" 2>&1 || status=$?
-is "an argument: exit status 2" "2 demo-opencl: unexpected argument 'twice'" \
+is "the script with an argument ends with 2 and names it" \
+	"2 demo-opencl: unexpected argument 'twice'" \
 	"$status $(cat "$st_log")"
 run_demo DK_SECONDS=0
-is "no time: exit status 2" 2 "$status"
+is "DK_SECONDS=0: the script ends with 2" 2 "$status"
 for word in 5x '' -1 +5 ' 5' 0 1000 18446744073709551617; do
 	message=$("$build/samples/opencl/demo" "$word" 2>&1 >"$st_log") && continue
 	[ "$message" = "demo: SECONDS is a number from 1 to 999, not '$word'" ] || continue
 	refused_words=${refused_words-}1
 done
-is "a time that is no number: the program names it" 11111111 "${refused_words-}"
-is "one argument too many: the program names it" \
+is "the program names an invalid time" 11111111 "${refused_words-}"
+is "the program names an argument after the time" \
 	"demo: unexpected argument '6': usage: demo [SECONDS]" \
 	"$("$build/samples/opencl/demo" 5 6 2>&1)"
-ok "-h prints what it does" grep -q '^Exit status: 0' <("$demo" -h)
+ok "the script's -h prints the exit statuses" grep -q '^Exit status: 0' <("$demo" -h)
 
 # ---- a call that fails ------------------------------------------------------------------
 
@@ -135,8 +139,9 @@ no_fill() {
 	sort -u "$st_tmp/err"
 	[ "$code" -eq 1 ]
 }
-ok "a call that fails before the load: exit status 1" no_fill
-is "one sentence, and nothing is left" "demo-opencl: a call failed before the load" \
+ok "if a call fails before the load, the program ends with 1" no_fill
+is "if a call fails before the load, the program prints one sentence" \
+	"demo-opencl: a call failed before the load" \
 	"$(grep demo-opencl "$st_tmp/err")"
 
 # ---- SIGKILL in the middle -------------------------------------------------------------
@@ -178,10 +183,10 @@ if [ -z "$why" ]; then
 	is "SIGKILL leaves no file outside of the output folder, and no process" killed \
 		"$("${alone[@]}" bash -c "$killed" sh "$build" "$demo" "$st_top" 2>/dev/null)"
 	run_demo
-	ok "and the next run succeeds" succeeds
+	ok "a run after SIGKILL succeeds" succeeds
 else
 	skip "SIGKILL leaves no file outside of the output folder, and no process" "$why"
-	skip "and the next run succeeds" "$why"
+	skip "a run after SIGKILL succeeds" "$why"
 fi
 
 # ---- sanitizers ------------------------------------------------------------------------
@@ -202,19 +207,19 @@ sanitized() {
 }
 make -s -C "$st_top" O="$build" MAKEFLAGS='' lib >/dev/null
 samples=$st_top/samples/opencl
-ok "it compiles with ASan and UBSan" compiles demo "$samples"/*.c
+ok "the demo compiles with ASan and UBSan" compiles demo "$samples"/*.c
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # pocl leaks memory when it compiles a kernel, which it does for each work size not in its cache.
 echo leak:libpocl >"$st_tmp/leaks"
 export LSAN_OPTIONS=suppressions=$st_tmp/leaks:print_suppressions=0
-ok "which find nothing, also when buffers outlive their device" sanitized
+ok "ASan and UBSan report nothing, also when buffers outlive their device" sanitized
 
 # ---- the operators, without the demo ---------------------------------------------------
 
 mapfile -t wrap < <(sed -nE 's/^WRAPPED\((cl[A-Za-z]+)\);$/-Wl,--wrap=\1/p' \
 	"$st_top/selftests/opencl/ops_test.c")
-ok "a program without the demo compiles" compiles ops_test \
+ok "ops_test compiles" compiles ops_test \
 	"$st_top/selftests/opencl/ops_test.c" "$samples"/{cpu,cl,cl_ops,worker}.c "${wrap[@]}"
 export POCL_CACHE_DIR=$build/opencl/cache
 run_tap "$st_tmp/ops_test"

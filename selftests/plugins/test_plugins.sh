@@ -44,31 +44,32 @@ inside behind that: 0'
 plan 37
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
-ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
+ok "a plugin compiles with a copy of the library" c -shared -fPIC "$st_here/plugin.c" \
 	-o "$st_tmp/copy.so" "${static[@]}"
 cp "$st_tmp/plugin.so" "$st_tmp/again.so"
 plugin=$st_tmp/plugin.so
-ok "a host with the shared library" c "$st_here/host.c" -o "$st_tmp/host" "${shared[@]}"
-ok "one that has the library in it" c "$st_here/host.c" -o "$st_tmp/inside" "${static[@]}"
-ok "and one that shows it to plugins" \
+ok "a host compiles with the shared library" c "$st_here/host.c" -o "$st_tmp/host" "${shared[@]}"
+ok "a host compiles with a copy of the library" \
+	c "$st_here/host.c" -o "$st_tmp/inside" "${static[@]}"
+ok "a host compiles with a copy of the library that plugins use" \
 	c -rdynamic "$st_here/host.c" -o "$st_tmp/shown" "${static[@]}"
 
 # ---- while a thread calls -----------------------------------------------------------
 
-ok "a plugin comes and goes 50 times while a thread calls" sees host hot "$plugin" <<END
+ok "a plugin is loaded and closed 50 times while a thread makes calls" sees host hot "$plugin" <<END
 wrong: 0
 strange: 0
 END
 
 # ---- with a kernel that refuses membarrier() -------------------------------------------
 
-ok "a program that takes membarrier() away" c "$st_here/filtered.c" -o "$st_tmp/filtered"
-ok "without membarrier(), a plugin comes and goes 50 times while a thread calls" \
+ok "a program that disables membarrier() compiles" c "$st_here/filtered.c" -o "$st_tmp/filtered"
+ok "without membarrier(), a plugin is loaded and closed 50 times while a thread makes calls" \
 	sees filtered "$st_tmp/host" hot "$plugin" <<END
 wrong: 0
 strange: 0
 END
-ok "without membarrier(), dlclose() waits for a call inside" \
+ok "without membarrier(), dlclose() waits for a running call" \
 	sees filtered "$st_tmp/host" "forget while inside" "$plugin" <<END
 begin: 0
 dispatchkey: $plugin is unloaded with provider plugin: removed
@@ -78,13 +79,13 @@ END
 
 # ---- fork() ---------------------------------------------------------------------------
 
-ok "a program that forks while threads begin and end" \
+ok "a program that forks while threads begin and end compiles" \
 	c -rdynamic "$st_here/forks.c" -o "$st_tmp/forks" "${shared[@]}"
-ok "the children can start threads" sees forks <<END
+ok "after fork(), children can start threads" sees forks <<END
 begin: 0
 end: 0
 END
-ok "also where two copies of the library take liburcu's locks" \
+ok "after fork(), children can start threads with two copies of the library" \
 	sees forks "$st_tmp/copy.so" <<END
 begin: 0
 end: 0
@@ -92,10 +93,10 @@ END
 
 # ---- a program that does not link the library -------------------------------------------
 
-ok "a program without the library" c "$st_here/loader.c" -o "$st_tmp/loader"
-ok "a library with thread-local storage" \
+ok "a program without the library compiles" c "$st_here/loader.c" -o "$st_tmp/loader"
+ok "a library with thread-local storage compiles" \
 	c -shared -fPIC "$st_here/storage.c" -o "$st_tmp/any1.so"
-ok "one with static thread-local storage" \
+ok "a library with static thread-local storage compiles" \
 	c -shared -fPIC -DSTATIC "$st_here/storage.c" -o "$st_tmp/static1.so"
 storages=("$st_tmp/any1.so" "$st_tmp/static1.so")
 for i in 2 3 4; do
@@ -111,15 +112,15 @@ called() {
 	done
 	echo "end: 0"
 }
-ok "calls take the fast path, where the library is loaded late" \
+ok "calls take the fast path if the library is loaded late" \
 	sees loader "$plugin" "${storages[@]}" < <(called '')
-ok "without membarrier(), all of them take the slow path" \
+ok "without membarrier(), all calls take the slow path" \
 	sees filtered "$st_tmp/loader" "$plugin" "${storages[@]}" \
 	< <(called ', on the slow path')
 
 # ---- bug 5: a plugin, or the library, is loaded twice --------------------------------
 
-ok "peer bug 05: one plugin loaded twice, in both orders of leaving" \
+ok "peer bug 05: a plugin is loaded twice, and closed in both orders" \
 	sees host twice "$plugin" "$st_tmp/again.so" <<END
 begin 1: 0
 begin 2: 0
@@ -136,7 +137,7 @@ call: 1
 $destructor
 call: 1000
 END
-ok "peer bug 05: a plugin whose loading fails halfway leaves nothing" \
+ok "peer bug 05: a plugin that fails to load leaves nothing registered" \
 	sees host half "$plugin" <<END
 half a begin: -5
 call: 1
@@ -157,14 +158,14 @@ by: 3
 both in a child: 0
 end: 0
 call here: 1000'
-ok "peer bug 05: the library twice, by a namespace of the linker" \
+ok "peer bug 05: the library is loaded twice, in two namespaces of the linker" \
 	sees host namespace "$plugin" <<END
 begin: 0
 call here: 1000
 $there
 call here: 1000
 END
-ok "peer bug 05: the library twice, in the host and beside the plugin" \
+ok "peer bug 05: the library is loaded twice, in the host and beside the plugin" \
 	sees inside copy "$plugin" <<END
 begin: 0
 call here: 1000
@@ -173,7 +174,7 @@ $destructor
 call here: 1000
 its library stays: 1
 END
-ok "peer bug 05: the host's library is the plugin's, where it is shown" \
+ok "peer bug 05: the plugin uses the host's copy of the library if its symbols are visible" \
 	sees shown copy "$plugin" <<END
 begin: 0
 call here: 3
@@ -187,12 +188,13 @@ closes='begin: 0
 call there: 0
 end: 0
 the thread ends: 0'
-ok "a thread ends when the plugin with a copy of the library has been closed" \
+ok "a thread ends after the plugin with a copy of the library was closed" \
 	sees inside outlives "$st_tmp/copy.so" <<END
 $closes
 END
 cd "$st_tmp" || exit
-ok "the same, by a relative name" sees inside outlives ./copy.so <<END
+ok "a thread ends after a plugin opened by a relative name was closed" \
+	sees inside outlives ./copy.so <<END
 $closes
 END
 cd "$OLDPWD" || exit
@@ -213,17 +215,18 @@ late: register: -108
 late: release a library: -108
 late: unregister: -108
 late: answers that a thread must not get: 0'
-ok "peer bug 06: the end of a process, while a thread calls" sees host exit "$plugin" <<END
+ok "peer bug 06: a process ends while a thread makes calls" sees host exit "$plugin" <<END
 $(before 4)
 $destructor
 $late
 END
-ok "peer bug 06: with the library in the program" sees inside exit "$plugin" <<END
+ok "peer bug 06: a process with a copy of the library ends while a thread makes calls" \
+	sees inside exit "$plugin" <<END
 $(before 1000)
 $destructor
 $late
 END
-ok "peer bug 06: the plugin's destructor is late, where it is the program's" \
+ok "peer bug 06: a process ends with a plugin whose destructor runs late" \
 	sees shown exit "$plugin" <<END
 $(before 4)
 unregistering in the destructor: -108
@@ -239,13 +242,13 @@ unregistering in the destructor: 0
 inside behind that: 0
 the thread ends: 0
 call: 1000'
-ok "peer bug 18: dlclose() while a thread of the plugin is inside of it" \
+ok "peer bug 18: dlclose() while a thread runs in the plugin" \
 	sees host thread "$plugin" <<END
 $leaves
 $leaves
 $leaves
 END
-ok "peer bug 18: from inside, the plugin is told that it cannot leave" \
+ok "peer bug 18: unregistering a plugin from inside its own call is refused" \
 	sees host inside "$plugin" <<END
 begin: 0
 end from inside: -35
@@ -255,7 +258,7 @@ call: 1000
 $destructor
 END
 
-ok "a plugin is closed in a child, while a thread is busy with another registry" \
+ok "a plugin is closed in a child while a thread uses another registry" \
 	sees host children "$plugin" <<END
 begin: 0
 in a child: 0
@@ -271,7 +274,8 @@ dispatchkey: $plugin is unloaded with a registered listener: removed
 dispatchkey: $plugin is unloaded with registered hooks: removed
 dispatchkey: $plugin is unloaded with provider plugin: removed
 call: 1000"
-ok "dlclose() of a plugin that does not unregister" sees host forget "$plugin" <<END
+ok "dlclose() removes the functions of a plugin that does not unregister" \
+	sees host forget "$plugin" <<END
 $forgets
 $forgets
 begin: 0
@@ -279,39 +283,43 @@ call: 8
 $destructor
 call: 1000
 END
-ok "the same waits for a call inside" sees host "forget while inside" "$plugin" <<END
+ok "dlclose() of a plugin that does not unregister waits for a running call" \
+	sees host "forget while inside" "$plugin" <<END
 begin: 0
 dispatchkey: $plugin is unloaded with provider plugin: removed
 let go: 1
 refused: 0
 END
-ok "the same waits for a deferred call" sees host "forget deferred" "$plugin" <<END
+ok "dlclose() of a plugin that does not unregister waits for a deferred call" \
+	sees host "forget deferred" "$plugin" <<END
 begin: 0
 call: 7
 dispatchkey: $plugin is unloaded with provider plugin: removed
 completed: 1
 refused: 0
 END
-ok "one that unregisters waits for a deferred call" sees host deferred "$plugin" <<END
+ok "dlclose() of a plugin that unregisters waits for a deferred call" \
+	sees host deferred "$plugin" <<END
 begin: 0
 call: 7
 $destructor
 completed: 1
 refused: 0
 END
-ok "the same from inside is reported" sees host "forget from inside" "$plugin" <<END
+ok "dlclose() from inside a call of the plugin is reported" \
+	sees host "forget from inside" "$plugin" <<END
 begin: 0
 dispatchkey: $plugin is unloaded by its own function: not removed
 closed: 0
 END
-ok "the same from inside the older of its two providers" \
+ok "dlclose() from inside a call of the plugin's older provider is reported" \
 	sees host "forget from older" "$plugin" <<END
 begin: 0
 begin another: 0
 dispatchkey: $plugin is unloaded by its own function: not removed
 closed: 0
 END
-ok "the same from its listener, when its provider has left" \
+ok "dlclose() from the plugin's listener is reported" \
 	sees host "forget from listener" "$plugin" <<END
 begin: 0
 listen: 0

@@ -59,9 +59,9 @@ hits() {
 }
 
 plan 7
-like "the guide tells of probes" '*call_enter 5*missing 3*' "$(documented)"
-is "the library has these" "$(documented)" "$(probes)"
-is "each is a nop" nop "$(instructions)"
+like "the guide has a table of probes" '*call_enter 5*missing 3*' "$(documented)"
+is "the library has the documented probes" "$(documented)" "$(probes)"
+is "each probe is a nop instruction" nop "$(instructions)"
 
 if [ "$(uname -m)" != x86_64 ]; then
 	for what in "a process traces itself" "before" "traced" "after"; do
@@ -71,11 +71,11 @@ if [ "$(uname -m)" != x86_64 ]; then
 fi
 ok "a process traces itself" traces_itself
 none=$(probes | sed 's/ .*/ 0/')
-is "nobody passes by a probe without a tracer" "$none" "$(hits before)"
+is "without a tracer, no probe is hit" "$none" "$(hits before)"
 # the number of published tables is not specified
-is "a tracer sees every call and every change" \
+is "with a tracer, a probe is hit for every call and change" \
 	"call_enter 2 call_exit 2 complete 1 drain 2 missing 2 publish N register 2 unregister 2" \
 	"$(hits traced | sed 's/^publish [1-9][0-9]*$/publish N/' | paste -sd ' ')"
-is "and none when it has gone" "$none" "$(hits after)"
+is "after the tracer has detached, no probe is hit" "$none" "$(hits after)"
 
 finish

@@ -41,12 +41,12 @@ MAKEFLAGS='' make -s -C "$st_top" wheel >"$st_tmp/wheel" 2>&1 || cat "$st_tmp/wh
 wheel=$(tail -n 1 "$st_tmp/wheel")
 like "make wheel prints its path" "$O/wheel/dispatchkey-$(cat "$st_top/VERSION")-py3-none-linux_*.whl" \
 	"$wheel"
-ok "a new environment" "$PYTHON" -m venv "$env"
-ok "pip installs it without a network" pip install --no-index "$wheel"
-is "the sample runs" "21 42 63" "$(hello | tail -n 1)"
-ok "with the libraries of the wheel" inside_only
-ok "it is typed" typed
-is "pip knows the version" "$(cat "$st_top/VERSION")" \
+ok "venv makes a new environment" "$PYTHON" -m venv "$env"
+ok "pip installs the wheel without a network" pip install --no-index "$wheel"
+is "the sample runs with the installed wheel" "21 42 63" "$(hello | tail -n 1)"
+ok "the sample uses the libraries of the wheel" inside_only
+ok "the installed package has py.typed" typed
+is "pip reports the version of VERSION" "$(cat "$st_top/VERSION")" \
 	"$(in_env python3 -c 'import importlib.metadata as m; print(m.version("dispatchkey"))')"
 
 pure=$("$st_top/scripts/wheel" --pure)
@@ -54,9 +54,9 @@ pip uninstall -y dispatchkey
 with_system() {
 	pip install --no-index "$pure" && in_env LD_LIBRARY_PATH="$O" python3 "$st_top/samples/hello.py"
 }
-ok "one without the library uses that of the system" with_system
+ok "a wheel without the library uses the system's library" with_system
 pip uninstall -y dispatchkey
-is "pip removes all of it" "" "$(find "$env" -name '*dispatchkey*')"
+is "pip uninstall removes all files of the package" "" "$(find "$env" -name '*dispatchkey*')"
 
 # The command of the guide, and then the command that it prints.
 MAKEFLAGS='' make -s -C "$st_top" venv >"$st_tmp/venv" 2>&1 || cat "$st_tmp/venv"
@@ -68,19 +68,19 @@ next() {
 	cat "$st_tmp/next"
 	return 1
 }
-ok "which works" next
+ok "the command that make venv prints works" next
 env=$O/venv
 case $env in /*) ;; *) env=$st_top/$env ;; esac
-ok "with the libraries of the environment" inside_only
+ok "the command uses the libraries of the environment" inside_only
 
 # Without build isolation, for which pip would download packages.
 env=$st_tmp/other
 "$PYTHON" -m venv --system-site-packages "$env"
 tree() { find "$st_top/python" -name __pycache__ -prune -o -type f -print | sort | cksum; }
 before=$(tree)
-ok "pip install ./python builds it with the library" \
+ok "pip install ./python builds the package with the library" \
 	pip install --no-index --no-build-isolation "$st_top/python"
-is "the sample runs, and the tree is as before" "21 42 63, $before" \
+is "the sample runs, and building has not changed the tree" "21 42 63, $before" \
 	"$(hello | tail -n 1), $(tree)"
 cp -r "$st_top/python" "$st_tmp/alone"
 like "a folder without the library's sources is refused" \

@@ -63,9 +63,10 @@ check_all() { # REMARK FILE...
 		mapfile -t lines <&3
 		exec 3>&-
 		if [ "${lines[*]}" = "$want" ]; then
-			pass "$file, ${num_commands[$file]} commands$remark"
+			pass "$file: all ${num_commands[$file]} commands give \
+the recorded answers$remark"
 		else
-			fail "$file$remark" "${lines[*]}"
+			fail "$file: all commands give the recorded answers$remark" "${lines[*]}"
 		fi
 	done
 }
@@ -76,7 +77,7 @@ check_dumps() { # REMARK
 	local want got
 	want="ok $(commands "$st_tmp/dumps.dkt") commands checked"
 	got=$(verdict "$st_tmp/dumps.dkt")
-	is "operators dumped as PyTorch does$1" "$want" "$got"
+	is "operators are dumped as by PyTorch$1" "$want" "$got"
 }
 awk -f "$vectors/dumps.awk" "$vectors/pytorch-2.14/dumps.txt" >"$st_tmp/dumps.dkt"
 check_dumps ''
@@ -97,7 +98,7 @@ for file in "${falsified[@]}"; do
 	n=$(($(commands "$vectors/$file") / 2))
 	falsify "$file" $n >"$st_tmp/false.dkt"
 	line=$(cat "$st_tmp/line")
-	like "$file with line $line falsified" "not ok line $line: expected *, got *" \
+	like "$file: a wrong answer in line $line is found" "not ok line $line: expected *, got *" \
 		"$(verdict "$st_tmp/false.dkt")"
 done
 
@@ -107,32 +108,33 @@ want="ok $(commands "$small") commands checked"
 for size in 1 7 4097; do
 	exec 3<>$dev
 	dd if="$small" bs=$size status=none >&3
-	is "pieces of $size bytes" "$want" "$(cat <&3)"
+	is "a transcript can be written in pieces of $size bytes" "$want" "$(cat <&3)"
 	exec 3>&-
 done
-is "several, one after the other" "$want|not ok line 2: expected \"0x1\", got \"0x3800000000\"|$want|" \
+is "several transcripts can be checked, one after the other" \
+	"$want|not ok line 2: expected \"0x1\", got \"0x3800000000\"|$want|" \
 	"$(printf '> constant autograd_dispatch_keyset\n0x1\n' >"$st_tmp/wrong.dkt"
 	verdict "$small" "$st_tmp/wrong.dkt" "$small" | tr '\n' '|')"
 
 # Text that is not a transcript.
 exec 3<>$dev
-is "nothing at all" "not ok there was no command" "$(cat <&3)"
+is "an empty transcript is refused" "not ok there was no command" "$(cat <&3)"
 exec 3>&-
-is "an answer is missing" 'not ok line 2: expected no more lines, got "0x3800000000"' \
+is "a missing answer is reported" 'not ok line 2: expected no more lines, got "0x3800000000"' \
 	"$(printf '> constant autograd_dispatch_keyset\n' >"$st_tmp/t"; verdict "$st_tmp/t")"
-is "an unknown command is refused" "ok 1 commands checked" \
+is "an unknown command has the answer \"error\"" "ok 1 commands checked" \
 	"$(printf '> nonsense\nerror\n' >"$st_tmp/t"; verdict "$st_tmp/t")"
 head -c 300000 /dev/zero | tr '\0' 'x' >"$st_tmp/t"
-like "a line without an end" 'not ok line 1: expected "xxx*, got no more lines' \
+like "a line without an end is reported" 'not ok line 1: expected "xxx*, got no more lines' \
 	"$(verdict "$st_tmp/t")"
 
 # Registers all operators of PyTorch, and unregisters them.
 registrations=$vectors/pytorch-2.14/registrations.txt
 awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
-is "$(wc -l <"$registrations") operators of PyTorch" \
+is "$(wc -l <"$registrations") operators of PyTorch are registered and unregistered" \
 	"ok $(commands "$st_tmp/all.dkt") commands checked" "$(verdict "$st_tmp/all.dkt")"
 
 # Only root may use it.
-is "the device is root's alone" "600 0:0" "$(stat -c '%a %u:%g' $dev)"
+is "only root can open the device" "600 0:0" "$(stat -c '%a %u:%g' $dev)"
 
 finish

@@ -41,27 +41,29 @@ trace() {
 
 plan 9
 
-ok "the program compiles" compiles || skip_all "no program"
+ok "the program that makes calls compiles" compiles || skip_all "no program"
 
-ok "its stores are traced" trace real
-is "of every kind of call, in both threads" "48 kinds, $(grep -c '^kind' "$st_tmp/real.said") told" \
-	"$(grep -c ' stores [0-9 ]*$' "$st_tmp/real") kinds, 48 told"
-is "no store to what is not the thread's own" "" \
+ok "the stores of the program are traced" trace real
+is "stores of every kind of call are traced in both threads" \
+	"48 kinds, $(grep -c '^kind' "$st_tmp/real.said") expected" \
+	"$(grep -c ' stores [0-9 ]*$' "$st_tmp/real") kinds, 48 expected"
+is "calls store only to memory of their thread" "" \
 	"$(grep -E '^(foreign|incomplete)' "$st_tmp/real")$(awk '$3 == "stores" && $7' "$st_tmp/real")"
-is "no line that both threads store to" "" "$(grep '^shared' "$st_tmp/real")"
+is "no cache line is stored to by both threads" "" "$(grep '^shared' "$st_tmp/real")"
 awk '$1 == 0 && $3 == "stores" {
 	printf "# %-22s %6.1f a call on the stack, %4.1f in the record, %4.1f for RCU\n", $2,
 		$4 / 20, $5 / 20, $6 / 20 }' "$st_tmp/real"
 
 trace stats stats
-is "with counters on, no store to what is not the thread's own" "" \
+is "with counters enabled, calls store only to memory of their thread" "" \
 	"$(grep -E '^(foreign|incomplete)' "$st_tmp/stats")$(awk '$3 == "stores" && $7' "$st_tmp/stats")"
-is "no line that both threads store to" "" "$(grep '^shared' "$st_tmp/stats")"
+is "with counters enabled, no cache line is stored to by both threads" \
+	"" "$(grep '^shared' "$st_tmp/stats")"
 
 trace counted shared
-like "a counter of all threads is found" "foreign: 0 sleepable stores to *" \
+like "a counter that all threads share is found" "foreign: 0 sleepable stores to *" \
 	"$(grep -m 1 '^foreign' "$st_tmp/counted")"
 trace line line
-like "two counters in one line are found" "shared: *" "$(grep -m 1 '^shared' "$st_tmp/line")"
+like "two counters in one cache line are found" "shared: *" "$(grep -m 1 '^shared' "$st_tmp/line")"
 
 finish

@@ -55,8 +55,8 @@ demo=$!
 ok "the demo compiles" wait_for has_temporary_file
 kill -KILL $demo
 wait $demo 2>/dev/null
-ok "after SIGKILL, no compiler is left" wait_for is_without_processes
-ok "and no temporary file" wait_for is_clean
+ok "after SIGKILL of the demo, no compiler is left running" wait_for is_without_processes
+ok "after SIGKILL of the demo, no temporary file is left" wait_for is_clean
 
 exec {lock}>"$out/lock"
 flock "$lock"
@@ -66,17 +66,18 @@ ok "a second demo waits for the first" wait_for grep -q "^demo-torch: waiting fo
 	"$st_tmp/said"
 exec {lock}>&-
 wait $demo
-is "make demo-torch" 0 "$(cat "$st_tmp/status")"
-like "no call is lost, and the loss is the CPU's" \
+is "make demo-torch succeeds" 0 "$(cat "$st_tmp/status")"
+like "no call is lost, and the loss equals that of the CPU" \
 	"train: 60 steps, loss as on the CPU (*), * calls, * fallbacks, 0 lost" \
 	"$(tail -n 1 "$st_tmp/said")"
 for place in card0 card1; do
-	ok "$place served" grep -qE "^step +60 .* $place +[1-9]" "$st_tmp/said"
+	ok "$place has served calls" grep -qE "^step +60 .* $place +[1-9]" "$st_tmp/said"
 done
 ok "a card was unplugged, and the network moved" grep -q "network has moved to card1" "$st_tmp/said"
 picture=$build/torch-backend/mm.svg
-ok "the table is a picture" grep -q '^<svg' "$picture"
-ok "of card1, which serves its tensors" grep -q 'on device card1, .*mm@card1 of ' <(tr '\n' ' ' <"$picture")
+ok "the table is drawn as SVG" grep -q '^<svg' "$picture"
+ok "the picture shows that card1 serves its tensors" \
+	grep -q 'on device card1, .*mm@card1 of ' <(tr '\n' ' ' <"$picture")
 
 run_tap timeout 300 "$python" -B "$st_here/backend.py" "$backend"
 
@@ -86,35 +87,44 @@ package() {
 		timeout 120 "$python" -B -m dispatchkey.torch "$@"
 }
 missing() { package missing privateuseone --load "$backend" "$@"; }
-is "missing loads the backend" 0 "$(status_of missing --show own)"
-like "its functions are its own" "*
+is "dispatchkey.torch missing loads the backend" 0 "$(status_of missing --show own)"
+like "dispatchkey.torch missing lists the backend's own functions" "*
 aten::mm * own *backend.cpp:*" "$(cat "$st_tmp/said")"
-ok "and its fallback serves the rest" grep -qE '^ +[0-9]+  fallback ' "$st_tmp/said"
-is "nothing is missing" "" "$(grep -E '^ +[0-9]+  nothing ' "$st_tmp/said")"
+ok "dispatchkey.torch missing counts the operators that the fallback serves" \
+	grep -qE '^ +[0-9]+  fallback ' "$st_tmp/said"
+is "dispatchkey.torch missing lists no missing operator" \
+	"" "$(grep -E '^ +[0-9]+  nothing ' "$st_tmp/said")"
 
-is "watch loads the backend" 0 "$(status_of package watch "$backend")"
-ok "which registers its functions" grep -q '^+ function of aten::mm at PrivateUse1: .*backend.cpp' \
+is "dispatchkey.torch watch loads the backend" 0 "$(status_of package watch "$backend")"
+ok "dispatchkey.torch watch prints the registered functions" \
+	grep -q '^+ function of aten::mm at PrivateUse1: .*backend.cpp' \
 	"$st_tmp/said"
-ok "and its fallback" grep -q '^+ fallback at PrivateUse1: .*backend.cpp' "$st_tmp/said"
+ok "dispatchkey.torch watch prints the registered fallback" \
+	grep -q '^+ fallback at PrivateUse1: .*backend.cpp' "$st_tmp/said"
 
-is "a wrong STEPS is refused" 2 "$(STEPS=many status_of "$st_top/scripts/demo-torch")"
-like "by name" "*STEPS= is a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
+is "demo-torch refuses a wrong STEPS=" 2 "$(STEPS=many status_of "$st_top/scripts/demo-torch")"
+like "the error names STEPS= and its value" \
+	"*STEPS= is a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
 
 mkdir -p "$st_tmp/other/torch/csrc/api/include/torch"
 touch "$st_tmp/other/torch/__init__.py"
 echo '__version__ = "2.6.0"' >"$st_tmp/other/torch/version.py"
-is "another PyTorch" 3 "$(PYTHONPATH=$st_tmp/other PYTHON=/usr/bin/python3 status_of "$demo_script")"
-like "is refused before anything is compiled" \
+is "demo-torch with another PyTorch ends with 3" 3 \
+	"$(PYTHONPATH=$st_tmp/other PYTHON=/usr/bin/python3 status_of "$demo_script")"
+like "demo-torch refuses another PyTorch before anything is compiled" \
 	"demo-torch: the backend is for PyTorch 1.13, and /usr/bin/python3 has 2.6.0: *" "$(cat "$st_tmp/said")"
 printf '#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 6\n' \
 	>"$st_tmp/other/torch/csrc/api/include/torch/version.h"
-is "its headers" 1 "$(status_of g++ -E -I "$st_tmp/other" -I "$st_top/include" \
+is "backend.cpp does not compile with the headers of another PyTorch" 1 \
+	"$(status_of g++ -E -I "$st_tmp/other" -I "$st_top/include" \
 	"$st_top/samples/torch-backend/functions.hpp")"
-ok "too" grep -q "error: #error This backend is for PyTorch 1.13 " "$st_tmp/said"
+ok "the compiler's error names the required PyTorch" \
+	grep -q "error: #error This backend is for PyTorch 1.13 " "$st_tmp/said"
 printf '#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n' >"$st_tmp/bare"
 chmod +x "$st_tmp/bare"
-is "no PyTorch" 3 "$(PYTHON=$st_tmp/bare status_of "$demo_script")"
-is "is one sentence" "demo-torch: no PyTorch for $st_tmp/bare: use PYTHON=/usr/bin/python3, for which \
+is "demo-torch without PyTorch ends with 3" 3 "$(PYTHON=$st_tmp/bare status_of "$demo_script")"
+is "demo-torch without PyTorch prints one sentence" \
+	"demo-torch: no PyTorch for $st_tmp/bare: use PYTHON=/usr/bin/python3, for which \
 Debian's python3-torch is" "$(cat "$st_tmp/said")"
 
 "$python" -B "$st_top/samples/torch-backend/train.py" --backend "$backend" >"$st_tmp/said" 2>&1 &
@@ -122,8 +132,9 @@ train=$!
 wait_for grep -q libtorch /proc/$train/maps
 kill -INT $train
 wait $train
-is "Ctrl-C as PyTorch is imported" 130 $?
-is "is quiet" "" "$(cat "$st_tmp/said")"
-is "no backend.so" 1 "$(status_of train --backend /none.so)"
-is "is one sentence" "train: no file /none.so: build it with \`make demo-torch\`" "$(cat "$st_tmp/said")"
+is "train ends with 130 after Ctrl-C during the import of PyTorch" 130 $?
+is "train prints nothing after Ctrl-C during the import of PyTorch" "" "$(cat "$st_tmp/said")"
+is "train without backend.so ends with 1" 1 "$(status_of train --backend /none.so)"
+is "train without backend.so prints one sentence" \
+	"train: no file /none.so: build it with \`make demo-torch\`" "$(cat "$st_tmp/said")"
 finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the comparison with PyTorch that need no PyTorch: test_units.py DKCTL
 
-Tests the reduction, with predicates that require some of the commands; the generator;
+Tests shrink.py, with predicates that require some of the commands; the generator;
 and the rules of 1.13.1, with examples that were verified with PyTorch 1.13.1.
 """
 import itertools

@@ -26,22 +26,23 @@ status_of() {
 
 plan 5
 
-ok "the program compiles" compiles unload || skip_all "no program"
-is "a million calls, and none is lost" 0 "$(status_of "$st_tmp/unload" 1000000)"
+ok "the program that unloads a function compiles" compiles unload || skip_all "no program"
+is "a million calls are made, and none is lost" 0 "$(status_of "$st_tmp/unload" 1000000)"
 diag "$(cat "$st_tmp/said")"
-ok "one that loses a call compiles" compiles loses -DLOSE=500000
-is "and is told" 1 "$(status_of "$st_tmp/loses" 1000000)"
+ok "a program that loses a call compiles" compiles loses -DLOSE=500000
+is "a lost call is reported" 1 "$(status_of "$st_tmp/loses" 1000000)"
 if [ -e /usr/include/ATen/core/dispatch/Dispatcher.h ] && [ -x "$st_top/scripts/demo-unload" ]; then
 	status=$(CALLS=1000000 LIMIT=60 O="${DK_BUILD:-$st_top/build}" \
 		status_of "$st_top/scripts/demo-unload")
 	if [ "$status" = 3 ]; then
-		skip "the same beside PyTorch" "$(cat "$st_tmp/said")"
+		skip "beside PyTorch, a million calls are made, and none is lost" \
+			"$(cat "$st_tmp/said")"
 	else
-		is "the same beside PyTorch" 0 "$status"
+		is "beside PyTorch, a million calls are made, and none is lost" 0 "$status"
 		diag "$(cat "$st_tmp/said")"
 	fi
 else
-	skip "the same beside PyTorch" "no PyTorch 1.13.1 here"
+	skip "beside PyTorch, a million calls are made, and none is lost" "no PyTorch 1.13.1 here"
 fi
 
 finish

@@ -29,8 +29,9 @@ found() {
 		"$program" --duration $seconds --break "$kind" >"$st_tmp/out" 2>&1 || status=$?
 		! fails "$@" || break
 	done
-	is "with a mistake ($kind) it fails" 1 $status
-	ok "with a mistake ($kind) these fail: $*" fails "$@" || diag "$(grep '^# .* s: ' "$st_tmp/out")"
+	is "dk_torture with a mistake ($kind) exits with 1" 1 $status
+	ok "dk_torture with a mistake ($kind) fails the tests: $*" \
+		fails "$@" || diag "$(grep '^# .* s: ' "$st_tmp/out")"
 }
 
 echo "TAP version 13"
@@ -38,7 +39,7 @@ run_tap "$program" --duration "$seconds"
 run_tap "$program" --duration "$seconds" --resolve
 run_tap "${DK_FILTERED:-$st_here/filtered}" "$program" --duration 1
 if grep -qE '__(asan|tsan)_init' "$program"; then
-	skip "with a mistake it fails" "built with a sanitizer; the plain build tests this"
+	skip "dk_torture with a mistake fails" "built with a sanitizer; the plain build tests this"
 else
 	found stale "no stale entries"
 	found lost "no lost calls"
@@ -50,7 +51,7 @@ else
 	found early "no unexpected results of changes"
 	found left "nothing is left"
 fi
-ok "without a mistake it passes" "$program" --duration 1 --break nothing
-refused "an unknown mistake is refused" "$program" --break everything
-refused "an invalid number is refused" "$program" --duration soon
+ok "dk_torture without a mistake passes" "$program" --duration 1 --break nothing
+refused "dk_torture refuses an unknown mistake" "$program" --break everything
+refused "dk_torture refuses an invalid number" "$program" --duration soon
 finish

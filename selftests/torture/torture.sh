@@ -125,7 +125,8 @@ found() {
 		torture_log >"$st_tmp/torture"
 		! fails "$@" || break
 	done
-	ok "a mistake ($kind) is found: $*" fails "$@" || diag "$(cat "$st_tmp/torture")"
+	ok "dk_torture with a mistake ($kind) fails the tests: $*" \
+		fails "$@" || diag "$(cat "$st_tmp/torture")"
 }
 
 if [ ${#options[@]} -gt 0 ]; then
@@ -144,5 +145,5 @@ found sum "every call was served once"
 found idle "calls of every kind" "changes of every kind"
 found early "no unexpected results of changes"
 found left "nothing is left"
-refused "an unknown mistake is refused" load dk_torture break=everything
+refused "dk_torture refuses an unknown mistake" load dk_torture break=everything
 finish

@@ -42,25 +42,31 @@ plan 30
 
 # ---- the events -------------------------------------------------------------------
 
-is "the tracepoints" "dk_call_enter dk_call_exit dk_complete dk_drain dk_missing dk_publish dk_register dk_unregister" \
+is "tracefs lists the tracepoints" \
+	"dk_call_enter dk_call_exit dk_complete dk_drain dk_missing dk_publish dk_register dk_unregister" \
 	"$(cd $events && echo dk_*)"
-like "fields have names" "*field:__data_loc char\[\] op;*field:__data_loc char\[\] label;*field:u32 device;*" \
+like "dk_call_enter has the fields op, label and device" \
+	"*field:__data_loc char\[\] op;*field:__data_loc char\[\] label;*field:u32 device;*" \
 	"$(cat $events/dk_call_enter/format)"
 
 # ---- a module is loaded, makes calls, and is unloaded -------------------------------
 
 clear_trace
 echo 1 >$events/enable
-ok "a driver comes while all is traced" load dk_traced
-seen "a function came" "dk_register: op=traced::op key=CPU label=on_cpu provider=traced device="
-seen "another one" "dk_register: op=traced::op key=AutogradCPU label=on_autograd provider=traced device="
-seen "that of an atomic operator" \
+ok "a driver loads while all events are enabled" load dk_traced
+seen "dk_register is recorded for a function" \
+	"dk_register: op=traced::op key=CPU label=on_cpu provider=traced device="
+seen "dk_register is recorded for a second function of the operator" \
+	"dk_register: op=traced::op key=AutogradCPU label=on_autograd provider=traced device="
+seen "dk_register is recorded for a function of an atomic operator" \
 	"dk_register: op=traced::swift key=CPU label=on_cpu provider=traced device="
-seen "an operator's row when it was defined" "dk_publish: op=traced::op table=full functions=0"
-seen "and with functions" "dk_publish: op=traced::op table=full functions=2"
+seen "dk_publish is recorded for an operator without functions" \
+	"dk_publish: op=traced::op table=full functions=0"
+seen "dk_publish is recorded for an operator with two functions" \
+	"dk_publish: op=traced::op table=full functions=2"
 clear_trace
-ok "it calls" call
-is "the calls, in order" "dk_missing: op=traced::op key=CUDA error=-38
+ok "the driver makes calls while all events are enabled" call
+is "the events of the calls are recorded in order" "dk_missing: op=traced::op key=CUDA error=-38
 dk_call_enter: op=traced::swift key=CPU label=on_cpu device=0
 dk_call_exit: op=traced::swift key=CPU label=on_cpu device=0 result=-16
 dk_call_enter: op=traced::op key=AutogradCPU label=on_autograd device=0
@@ -68,38 +74,45 @@ dk_call_enter: op=traced::op key=CPU label=on_cpu device=0 redispatch
 dk_call_exit: op=traced::op key=CPU label=on_cpu device=0 result=-16
 dk_call_exit: op=traced::op key=AutogradCPU label=on_autograd device=0 result=-16" \
 	"$(traced | sed -E 's/ keyset=0x[0-9a-f]+//')"
-like "with their keysets" "*dk_missing: op=traced::op key=CUDA keyset=0x10002 error=-38*" "$(traced)"
+like "dk_missing has the keyset of the call" \
+	"*dk_missing: op=traced::op key=CUDA keyset=0x10002 error=-38*" "$(traced)"
 clear_trace
-ok "a call of it is deferred and completed" job
-is "the call, and its completion" "dk_call_enter: op=traced::job key=CPU label=submit device=0
+ok "the driver defers a call and completes it" job
+is "dk_complete is recorded after a deferred call" \
+	"dk_call_enter: op=traced::job key=CPU label=submit device=0
 dk_call_exit: op=traced::job key=CPU label=submit device=0 result=0
 dk_complete: op=traced::job key=CPU label=submit provider=traced device=0 result=-5" \
 	"$(traced | sed -E 's/ (keyset=0x[0-9a-f]+|ms=[0-9]+)//')"
 clear_trace
-ok "it goes" unload dk_traced
-seen "its function went" "dk_unregister: op=traced::op key=CPU label=on_cpu provider=traced device="
-seen "somebody waits for the calls inside" "dk_drain: provider=traced begin unregister"
-seen "and there are none" "dk_drain: provider=traced end unregister empty"
+ok "the driver unloads while all events are enabled" unload dk_traced
+seen "dk_unregister is recorded for a function" \
+	"dk_unregister: op=traced::op key=CPU label=on_cpu provider=traced device="
+seen "dk_drain is recorded before the wait for running calls" \
+	"dk_drain: provider=traced begin unregister"
+seen "dk_drain is recorded after the wait, with no running call" \
+	"dk_drain: provider=traced end unregister empty"
 echo 0 >$events/enable
 
 # ---- one at a time ------------------------------------------------------------------
 
-ok "a driver comes untraced" load dk_traced
+ok "a driver loads while no event is enabled" load dk_traced
 clear_trace
-ok "it calls" call
-is "nothing is traced" "" "$(traced)"
+ok "the driver makes calls while no event is enabled" call
+is "no call is recorded while no event is enabled" "" "$(traced)"
 for event in dk_missing dk_call_enter dk_call_exit; do
 	echo 1 >$events/$event/enable
 	clear_trace
 	call
-	is "$event alone" $event "$(traced | sed 's/:.*//' | sort -u)"
+	is "$event is recorded if only this event is enabled" \
+		$event "$(traced | sed 's/:.*//' | sort -u)"
 	echo 0 >$events/$event/enable
 done
 echo 'op == "traced::swift"' >$events/dk_call_enter/filter
 echo 1 >$events/dk_call_enter/enable
 clear_trace
 call
-is "a filter by operator" "dk_call_enter: op=traced::swift" "$(traced | cut -d' ' -f1-2)"
+is "with a filter by operator, only its calls are recorded" \
+	"dk_call_enter: op=traced::swift" "$(traced | cut -d' ' -f1-2)"
 echo 0 >$events/dk_call_enter/filter
 echo 0 >$events/dk_call_enter/enable
 
@@ -107,10 +120,10 @@ echo 0 >$events/dk_call_enter/enable
 
 echo 1 >$events/enable
 call
-refused "no address is shown" grep -qiE '(0x)?ffff[0-9a-f]{8,}' <(traced)
-ok "a driver goes while all is traced" unload dk_traced
-ok "and dispatchkey, too" unload dispatchkey
-ok "and comes again" load dispatchkey
-is "with its tracepoints off" 0 "$(cat $events/enable)"
+refused "events contain no addresses" grep -qiE '(0x)?ffff[0-9a-f]{8,}' <(traced)
+ok "a driver that has made calls unloads while all events are enabled" unload dk_traced
+ok "dispatchkey unloads while all events are enabled" unload dispatchkey
+ok "dispatchkey loads again" load dispatchkey
+is "all events are disabled after dispatchkey was loaded again" 0 "$(cat $events/enable)"
 
 finish

@@ -28,18 +28,21 @@ checked() {
 }
 
 high='int low(void); int high(void) { return low(); }'
-is "downwards is allowed" "" "$(checked "$high" 'int low(void) { return 1; }')"
-is "upwards is not" "lib/core/low/b.c uses high of lib/core/high/a.c: lib/core/low/ is below lib/core/high/" \
+is "use of a lower folder is allowed" "" "$(checked "$high" 'int low(void) { return 1; }')"
+is "use of a higher folder's function is refused" \
+	"lib/core/low/b.c uses high of lib/core/high/a.c: lib/core/low/ is below lib/core/high/" \
 	"$(checked "$high" 'int high(void); int low(void) { return high(); }')"
 touch "$tree/lib/core/high/high.h"
-is "headers neither" "lib/core/low/b.c includes lib/core/high/high.h: lib/core/low/ is below lib/core/high/" \
+is "inclusion of a higher folder's header is refused" \
+	"lib/core/low/b.c includes lib/core/high/high.h: lib/core/low/ is below lib/core/high/" \
 	"$(checked "$high" $'#include "../high/high.h"\nint low(void) { return 1; }')"
 mkdir -p "$tree/lib/pytorch"
 echo 'int low(void); int more(void) { return low(); }' >"$tree/lib/pytorch/c.c"
 mkdir -p "$tree/build/lib/pytorch"
 cc -c -o "$tree/build/lib/pytorch/c.o" "$tree/lib/pytorch/c.c"
-is "lib/pytorch may use all of it" "" "$(checked "$high" 'int low(void) { return 1; }')"
-is "and nothing of it uses lib/pytorch" \
+is "lib/pytorch may use all folders of the core" \
+	"" "$(checked "$high" 'int low(void) { return 1; }')"
+is "use of lib/pytorch by the core is refused" \
 	"lib/core/low/b.c uses more of lib/pytorch/c.c: lib/core/low/ is below lib/pytorch/" \
 	"$(checked "$high" 'int more(void); int low(void) { return more(); }')"
 rm -r "$tree/lib/pytorch"
@@ -47,16 +50,17 @@ touch "$tree/lib/core/own.h"
 like "a file outside of the folders is refused" "*lib/core/own.h is in no folder*" \
 	"$(checked "$high" 'int low(void) { return 1; }')"
 rm "$tree/lib/core/own.h"
-like "objects that use nothing are not believed" "*not those of the core*" \
+like "objects that use no symbols are refused" "*not those of the core*" \
 	"$(checked 'int high(void) { return 1; }' 'int low(void) { return 1; }')"
 mkdir "$tree/lib/core/new"
 like "a folder without a place is refused" "*lib/core/new is not in dkc-layers*" \
 	"$(checked "$high" 'int low(void) { return 1; }')"
 rmdir "$tree/lib/core/new"
 touch -d '1 minute' "$tree/lib/core/low/b.c"
-like "objects that are old are named" "*low/b.o is older than its source: make lib*" \
+like "an object that is older than its source is named" \
+	"*low/b.o is older than its source: make lib*" \
 	"$(O=build "$tree/scripts/check-layers" 2>&1)"
 rm -r "$tree/build"
-like "objects that are missing are named" "*high/a.o is not built: make lib*" \
+like "an object that is missing is named" "*high/a.o is not built: make lib*" \
 	"$(O=build "$tree/scripts/check-layers" 2>&1)"
 finish

@@ -21,10 +21,10 @@ checked() {
 	) 2>&1
 }
 
-like "a log without a complaint passes" "ok *" "$(checked older "$mark" newer)"
-like "a complaint fails" "not ok *sleeping function*" \
+like "a log without a problem passes" "ok *" "$(checked older "$mark" newer)"
+like "a problem in the log fails" "not ok *sleeping function*" \
 	"$(checked "$mark" "BUG: sleeping function")"
-like "one from before the mark does not" "ok *" \
+like "a problem before the mark passes" "ok *" \
 	"$(checked "BUG: sleeping function" "$mark" newer)"
-like "a log that was overwritten fails" "not ok *log_buf_len*" "$(checked newer)"
+like "a log whose mark was overwritten fails" "not ok *log_buf_len*" "$(checked newer)"
 finish

@@ -51,39 +51,41 @@ built() { # builds the objects, and draws
 	O=build "$tree/scripts/code-map" "$@" 2>&1
 }
 
-is "a tree is drawn" "" "$(built)"
-is "and the picture is up to date" "0" "$(built --check >/dev/null; echo $?)"
-is "it is XML" "" "$(python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' \
+is "the picture of a tree is drawn without errors" "" "$(built)"
+is "--check accepts a picture that is up to date" "0" "$(built --check >/dev/null; echo $?)"
+is "the picture is XML" \
+	"" "$(python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' \
 	"$map" 2>&1)"
 svg=$(cat "$map")
-like "it has what a header says" "*>What is high.<*>What is low.<*" "$svg"
-like "and the files" "*>a.c<*" "$svg"
-like "arrows are left out where others lead the same way" \
+like "the picture has the first sentences of the headers" "*>What is high.<*>What is low.<*" "$svg"
+like "the picture has the files" "*>a.c<*" "$svg"
+like "an arrow is left out if others lead the same way" \
 	"*kmod/ uses lib/core/. high/ uses left/, right/. left/ uses low/. right/ uses low/.<*" "$svg"
 echo 'int more(void) { return 1; }' >"$core/low/more.c"
-like "a new file makes it old, and the command is named" \
+like "after a file was added, --check names the command to run" \
 	"*make lib && scripts/code-map*" "$(built --check)"
-is "that is an error" "1" "$(built --check >/dev/null; echo $?)"
+is "--check of an old picture ends with 1" "1" "$(built --check >/dev/null; echo $?)"
 header left '/* No sentence */'
 like "a header that does not say what its folder is for is named" \
 	"*lib/core/left/left.h, first comment: a sentence*" "$(built)"
 header left '#define COMMENT'
-like "so is one without a comment" "*lib/core/left/left.h: the first comment*" "$(built)"
+like "a header without a comment is named" "*lib/core/left/left.h: the first comment*" "$(built)"
 rm "$core/left/left.h"
-like "and a folder without its header" "*lib/core/left/ has no left.h*" "$(built)"
+like "a folder without its header is named" "*lib/core/left/ has no left.h*" "$(built)"
 header left '/* What is left. */'
 mkdir "$tree/lib/new"
 touch "$tree/lib/new/new.c"
-like "a folder that the page does not have is named" \
+like "a folder that the page does not list is named" \
 	"*internals.rst does not describe lib/new/*" "$(built)"
 rm -r "$tree/lib/new"
 # shellcheck disable=SC2016 # the quotes of the page
 printf '%s\n' '``old/``' '   What was there.' >>"$page"
-like "so is one that is only on the page" "*describes old/, which has no sources*" "$(built)"
+like "a folder that only the page lists is named" \
+	"*describes old/, which has no sources*" "$(built)"
 sed -i '/old/,$d' "$page"
 echo '#include "../kmod/kmod.h"' >"$tree/include/public.h"
 touch "$tree/kmod/kmod.h"
-like "an arrow that would point up is refused" "*and * use each other*" "$(built)"
+like "two folders that use each other are refused" "*and * use each other*" "$(built)"
 printf '%s\n' '#ifdef WORLD' '#include "../kmod/kmod.h"' '#endif' >"$tree/include/public.h"
-is "what only one world includes may lead back" "" "$(built)"
+is "an #include for one environment only may use a folder in the other direction" "" "$(built)"
 finish

@@ -65,9 +65,9 @@ names_are_documented() {
 types() {
 	local code=$1 right=$2 wrong
 	shift 2
-	ok "${code//@/$right}" compile "${code//@/$right}"
+	ok "compiles: ${code//@/$right}" compile "${code//@/$right}"
 	for wrong; do
-		ok "not ${code//@/$wrong}" does_not_compile "${code//@/$wrong}"
+		ok "does not compile: ${code//@/$wrong}" does_not_compile "${code//@/$wrong}"
 	done
 }
 
@@ -100,34 +100,34 @@ types 'DK_OP(v, "t::v", (@ xs), (xs), (dk_list_obj(&xs)));' \
 	"struct dk_list" missing
 for form in DK_IMPL DK_IMPL_ATOMIC DK_IMPL_PLAIN DK_IMPL_PLAIN_ATOMIC DK_IMPL_BOXED \
 	DK_IMPL_BOXED_ATOMIC; do
-	ok "$form names itself, operator and function" says \
+	ok "the error of $form names macro, operator and function" says \
 		"struct dk_impl i = $form(op, DK_CPU, other);" \
 		"$form(op): other is not of the type int ("
 done
 for form in DK_FALLBACK DK_FALLBACK_ATOMIC; do
-	ok "$form names itself, key and function" says \
+	ok "the error of $form names macro, key and function" says \
 		"struct dk_impl i = $form(DK_CPU, other);" \
 		"$form(DK_CPU): other is not of the type int ("
 done
-ok "DK_BOXED names itself, operator and function" says "DK_BOXED(op, by_type, plain);" \
+ok "the error of DK_BOXED names macro, operator and function" says "DK_BOXED(op, by_type, plain);" \
 	"DK_BOXED(op): plain is not of the type int (struct dk_call *, parameters of the operator)"
-ok "DK_UNBOXED names itself, operator and function" says \
+ok "the error of DK_UNBOXED names macro, operator and function" says \
 	"DK_UNBOXED(op, by_box, typed, (struct dk_obj *x, int n), (x, n));" \
 	"DK_UNBOXED(op): typed is not of the type int (struct dk_call *, void *args)"
-ok "DK_OP beside names that end alike" compile \
+ok "DK_OP compiles beside names with the same endings" compile \
 	'DK_OP(self, "t::self", (struct dk_obj *x), (x), (x));
 	static int self_fn, self_plain_fn, self_params, self_unbox, self_unbox_plain;
 	static int self_extract;'
 ok "every name that DK_OP makes is documented" names_are_documented
 types 'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (@), (x));' \
 	"x, a, b" "x, b, a" "a, x, b" "x, a"
-ok "DK_OP says that names are in another order" error_is \
+ok "the error of DK_OP says that names are in another order" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (x, b, a), (x));' \
 	"the names are not in the order of the parameters"
-ok "DK_OP says that a name is missing" error_is \
+ok "the error of DK_OP says that a name is missing" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b, void *p), (x, a, p), (x));' \
 	"each parameter must have a name in the list of names"
-ok "DK_OP says that there are too many parameters" error_is \
+ok "the error of DK_OP says that there are too many parameters" error_is \
 	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
 		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \
 	"an operator has at most 12 parameters"

@@ -133,8 +133,8 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
         parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
                             help="with its overload, such as aten::add.Tensor")
         parser.add_argument("--on", action="append", default=[], metavar="WORDS",
-                            help="a tensor that it is called with; once for each. If it is "
-                            "called with none, the tensor that it makes")
+                            help="a tensor that the operator is called with; once for each. If "
+                            "it is called with none, the tensor that the operator makes")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="modes of PyTorch that the call is made under")
     parser.add_argument("--load", action="append", default=[], metavar="FILE",
@@ -178,7 +178,7 @@ def _parser() -> _Parser:
     export = _add(commands, "export", "write operators and calls for dkctl replay, which explains "
                   "them on another machine", _export, nargs="+")
     export.add_argument("-o", "--output", metavar="FILE",
-                        help="write the transcript there; by default it is printed")
+                        help="write the transcript to FILE; by default it is printed")
     watched = _add(commands, "watch", "what a backend registers when it is loaded", _watch,
                    is_call=False)
     watched.add_argument("file", metavar="FILE", nargs="+",
