@@ -274,7 +274,8 @@ struct dk_impl {
  * the kernel not from inside a function of an atomic operator.
  * Return: 0, -EINVAL (invalid provider, size, flags, key or name; no function; or a
  * function that may sleep, for an atomic operator), -EEXIST (this array is already
- * registered), -EBUSY (the provider is being unregistered), -EPROTOTYPE, -ENOSPC (too many functions), -ENOMEM, -ESHUTDOWN.
+ * registered), -EBUSY (the provider is being unregistered), -EPROTOTYPE, -ENOSPC (too
+ * many functions), -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);

@@ -18,7 +18,7 @@
 /* Exit status. */
 enum {
 	STATUS_OK,
-	STATUS_DIFFERS,		/* replay --check found a wrong answer, or a route has no function */
+	STATUS_DIFFERS,		/* replay --check found a wrong answer; a route has no function */
 	STATUS_BAD_INPUT,	/* a word, an option or a file is wrong */
 	STATUS_SYSTEM,		/* no memory, or the output cannot be written */
 	STATUS_KERNEL,		/* the module is not loaded, or refused the request */

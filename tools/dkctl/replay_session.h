@@ -18,7 +18,7 @@ struct session {
 	bool is_unknown;		/* the refused line is an unknown command */
 	char refusal[512];
 	bool failed;			/* an unknown command was reported */
-	struct suggestion *near;	/* if set, answers become its candidates and are not printed */
+	struct suggestion *near;	/* if set, answers are its candidates and not printed */
 };
 
 static inline bool is_json(const struct session *s)

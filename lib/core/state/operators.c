@@ -317,7 +317,7 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
 	smp_mb();
-	/* if the operator was undefined meanwhile, its next definition may differ in DK_OP_ATOMIC */
+	/* if the operator was undefined meanwhile, its next definition can have other flags */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
 	/* if the signatures were not compared here, the slow path compares them on every call */
