@@ -539,7 +539,7 @@ int dk_nl_devices(struct dk_nl *nl, __u32 b, const struct dk_nl_device **list)
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 n, const char *name, int online,
 			    const struct dk_nl_switched **answer)
 {
-	const struct dk_nl_device *d;
+	const struct dk_nl_device *d = NULL;
 	int err = scripted("device-set");
 	bool is_online;
 
