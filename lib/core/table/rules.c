@@ -30,13 +30,12 @@ bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view)
 		      dkc_may_serve(r);
 }
 
-/* The newest registration of a device. Later places of its block are newer. */
-static struct dkc_reg *first_reg_of(const struct dk_op *op, const struct dkc_device *dev)
+/* Returns the newest registration in the block of a device. Later places are newer. */
+static struct dkc_reg *first_reg_of(const struct dk_op *op, struct dkc_block *b)
 {
-	struct dkc_block *b = dev->block;
 	struct dkc_reg *r;
 
-	for (r = b ? &b->regs[b->n] : NULL; b && r-- > b->regs; ) {
+	for (r = &b->regs[b->n]; r-- > b->regs; ) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
 		if (dkc_reg_op(r) == op)
 			return r;
@@ -47,18 +46,21 @@ static struct dkc_reg *first_reg_of(const struct dk_op *op, const struct dkc_dev
 struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
 				struct dkc_reg *r)
 {
-	struct dkc_reg *next = NULL;
+	struct dkc_reg *next;
 
 	dkc_work(DKC_WORK_FUNCTIONS, 1);
-	if (r && !r->of_device)
-		return dkc_without_device(dkc_next_reg(r));
-	if (r)
+	if (r) {
 		next = dkc_next_reg(r);
-	else if (dev)
-		next = first_reg_of(op, dev);
-	/* those of a device follow each other, since they are registered at once */
-	if (next && (!r || dkc_block_of(next) == dkc_block_of(r)))
-		return next;
+		if (!r->of_device)
+			return dkc_without_device(next);
+		/* those of a device follow each other, since they are registered at once */
+		if (next && dkc_block_of(next) == dkc_block_of(r))
+			return next;
+	} else if (dev) {
+		next = first_reg_of(op, dev->block);
+		if (next)
+			return next;
+	}
 	return dkc_without_device(dkc_deref(op->regs, op->reg));
 }
 
