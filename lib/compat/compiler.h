@@ -49,4 +49,17 @@ static inline unsigned int __ffs64(u64 x)
 	__builtin_mul_overflow(n, size, &bytes_) ? NULL : kvzalloc(bytes_, gfp); \
 })
 
+#define kvfree_rcu(p, member)						\
+	do {								\
+		static_assert(offsetof(__typeof__(*(p)), member) == 0,	\
+			      "freed by the address of its rcu_head");	\
+		dkc_free_rcu(&(p)->member);				\
+	} while (0)
+
+#define RCU_INITIALIZER(p)	(p)
+#define cond_resched()		do { } while (0)
+#define __might_sleep(file, line)	do { } while (0)
+#define __acquire(context)	do { } while (0)
+#define __release(context)	do { } while (0)
+
 #endif /* _DKC_COMPILER_H */

@@ -91,10 +91,8 @@ void dkc_bare_free(void *p)
  * A call of an atomic operator is a read section. Its function may change the registry, and still
  * uses the former table.
  */
-void dkc_bare_free_rcu(void *p)
+void dkc_free_rcu(struct rcu_head *r)
 {
-	struct rcu_head *r = p;
-
 	r->next = retired;
 	retired = r;
 	free_retired();

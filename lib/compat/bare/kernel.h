@@ -23,13 +23,6 @@ void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
 #define kvzalloc(size, gfp)	dkc_bare_alloc(size)
 #define kvfree(p)		dkc_bare_free((void *)(p))
-void dkc_bare_free_rcu(void *p);
-#define kvfree_rcu(p, member)						\
-	do {								\
-		static_assert(offsetof(__typeof__(*(p)), member) == 0,	\
-			      "freed by the address of its rcu_head");	\
-		dkc_bare_free_rcu(p);					\
-	} while (0)
 
 /* With one thread, none of these needs to order anything. */
 #define READ_ONCE(x)		(x)
@@ -63,17 +56,14 @@ struct rcu_head {
 	struct rcu_head *next;
 };
 
+/* Its rcu_head must be the first member of what is freed. */
+void dkc_free_rcu(struct rcu_head *r);
+
 #define rcu_read_lock()		((void)dk__bare_sections++)
 #define rcu_read_unlock()	((void)dk__bare_sections--)
 #define rcu_dereference_check(p, cond)		(p)
 #define rcu_dereference_protected(p, cond)	(p)
 #define rcu_assign_pointer(p, v)		((p) = (v))
-#define RCU_INITIALIZER(p)	(p)
 #define synchronize_rcu()	do { } while (0)
-
-#define cond_resched()		do { } while (0)
-#define __might_sleep(file, line)	do { } while (0)
-#define __acquire(context)	do { } while (0)
-#define __release(context)	do { } while (0)
 
 #endif /* _DKC_BARE_KERNEL_H */

@@ -102,19 +102,12 @@ struct rcu_head {
 
 /* lib/rcu.c: frees memory after a grace period. Its rcu_head must be its first member. */
 void dkc_free_rcu(struct rcu_head *r);
-#define kvfree_rcu(p, member)						\
-	do {								\
-		static_assert(offsetof(__typeof__(*(p)), member) == 0,	\
-			      "freed by the address of its rcu_head");	\
-		dkc_free_rcu(&(p)->member);				\
-	} while (0)
 void dkc_synchronize_rcu(void);
 #define synchronize_rcu()	dkc_synchronize_rcu()
 
 #define rcu_dereference_check(p, cond)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define rcu_dereference_protected(p, cond)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define rcu_assign_pointer(p, v)		__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
-#define RCU_INITIALIZER(p)	(p)
 
 /* For variables that are addressed directly and not through the global offset table. */
 #define DKC_HIDDEN		__attribute__((visibility("hidden")))
@@ -158,10 +151,5 @@ static inline void rcu_read_unlock(void)
 	dkc_reader_ends();
 	urcu_bp_read_unlock();
 }
-
-#define cond_resched()		do { } while (0)
-#define __might_sleep(file, line)	do { } while (0)
-#define __acquire(context)	do { } while (0)
-#define __release(context)	do { } while (0)
 
 #endif /* _DKC_USER_KERNEL_H */
