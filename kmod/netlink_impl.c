@@ -199,11 +199,14 @@ static bool write_key_name(struct dk_nl_writer *w, int type,
 	const struct dk_layout *l = reg->layout;
 	unsigned int b = dk_key_backend(l, key);
 	const char *bound = reg->private_backend[b]->name;
+	size_t kept;
 
 	if (b)
 		return dk_nl_write_texts(w, type,
 					 dkc_key_prefix(l, dk_key_functionality(l, key)),
 					 bound[0] ? bound : l->backend_names[b]);
+	if (key < l->nf && !dkc_private_end(reg, l->functionality_prints[key], &kept))
+		return dk_nl_write_text(w, type, l->functionality_prints[key]);
 	return write_any_key_name(w, type, reg, key);
 }
 

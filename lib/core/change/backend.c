@@ -105,6 +105,7 @@ static int join_backend(struct dkc_provider *core, const char *name,
 		core->reg->generation++;
 	if (!pb->name[0]) {
 		dkc_strcpy(pb->name, name, sizeof(pb->name));
+		core->reg->named |= dkc_backend_bit(b);
 		dkc_notify_backend(core->reg, b, core, DKC_BACKEND_BOUND);
 	}
 	if (flags & DK_JOIN_ALONE)
@@ -177,6 +178,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 		reg->generation++;
 		dkc_notify_backend(reg, b, NULL, DKC_BACKEND_RELEASED);
 		reg->private_backend[b]->name[0] = 0;
+		reg->named &= ~dkc_backend_bit(b);
 	}
 	dkc_registry_unlock_flush(reg);
 	return err;
@@ -215,28 +217,34 @@ char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
 	return buf;
 }
 
-/* Replaces the backend's name at the end of the key's name with the private one. */
-bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX])
+const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept)
 {
-	unsigned int b;
+	u32 named;
 
 	dkc_assert_writer(reg);
-	dk_key_name(reg->layout, key, text);
-	for (b = 1; b <= reg->layout->nb; b++) {
-		const char *private = reg->private_backend[b]->name;
+	for (named = reg->named; named; named &= named - 1) {
+		unsigned int b = __ffs64(named) + 1;
 		const char *own = reg->layout->backend_names[b];
-		size_t len, tail;
+		size_t len = strlen(name), tail = strlen(own);
 
-		if (!private[0])
-			continue;
-		len = strlen(text);
-		tail = strlen(own);
-		if (len < tail || !dkc_streq(text + len - tail, own))
-			continue;
-		dkc_strcpy(text + len - tail, private, DK_NAME_MAX - (len - tail));
-		return true;
+		if (len >= tail && dkc_streq(name + len - tail, own)) {
+			*kept = len - tail;
+			return reg->private_backend[b]->name;
+		}
 	}
-	return false;
+	return NULL;
+}
+
+bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX])
+{
+	const char *private;
+	size_t kept;
+
+	dk_key_name(reg->layout, key, text);
+	private = dkc_private_end(reg, text, &kept);
+	if (private)
+		dkc_strcpy(text + kept, private, DK_NAME_MAX - kept);
+	return private;
 }
 
 char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,

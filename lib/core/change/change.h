@@ -169,6 +169,11 @@ void dkc_device_remove(struct dkc_device *dev);
 void dkc_backends_release(struct dkc_provider *prov);
 /* Like dk_registry_key_name(), but returns true if the key's backend has a private name. */
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
+/*
+ * Returns the private name that replaces the end of a key's name in the layout, or NULL if the name
+ * does not end with that of a backend with a private name. *@kept is the length of what stays.
+ */
+const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 
 /*
  * offline.c: like dk_device_set_online_timeout(). @inside names a call that is still running at the

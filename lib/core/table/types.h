@@ -412,6 +412,7 @@ struct dk_registry {
 	u32 want_offline;		/* the same for the writer, after the change in progress */
 	struct dkc_offline since[DKC_MAX_BACKENDS];
 	u32 changes;			/* two for each change: struct dkc_view */
+	u32 named;			/* backends with a private name */
 	const struct dkc_reg *ignored;	/* invisible while a key is explained, or NULL */
 	u32 flags;
 	/* from this slot of @ops on, counted from 1, operators may lack a table; 0: none does */
