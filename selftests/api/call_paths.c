@@ -240,17 +240,17 @@ static int from_atomic(const struct call_args *a)
 
 #define PATH(path)	{ #path, path }
 
-struct path {
+struct call_path {
 	const char *name;
 	int (*call)(const struct call_args *a);
 };
 
 /* In each array, all paths must have the same result as the first one. */
-static const struct path sleepable_paths[] = {
+static const struct call_path sleepable_paths[] = {
 	PATH(by_slow_path), PATH(by_name), PATH(by_handle), PATH(from_sleepable),
 };
 
-static const struct path atomic_paths[] = {
+static const struct call_path atomic_paths[] = {
 	PATH(atomic_by_slow_path), PATH(atomic_by_name), PATH(atomic_by_handle),
 	PATH(from_atomic),
 #if T_KERNEL
@@ -258,7 +258,7 @@ static const struct path atomic_paths[] = {
 #endif
 };
 
-static int call(const struct path *path, const struct dk_local *local, unsigned int x,
+static int call(const struct call_path *path, const struct dk_local *local, unsigned int x,
 		unsigned int y, struct result *result)
 {
 	const struct call_args a = { local, all[x], all[y], result };
@@ -268,7 +268,7 @@ static int call(const struct path *path, const struct dk_local *local, unsigned 
 }
 
 /* Compares all paths. Adds the number of served calls to @ok, and that of others to @none. */
-static void compare(const struct path *paths, unsigned int num_paths,
+static void compare(const struct call_path *paths, unsigned int num_paths,
 		    const struct dk_local *local, unsigned int *ok, unsigned int *none)
 {
 	struct result want, got;

@@ -107,7 +107,7 @@ static int in_rcu(bool *by_own)
 #define PATH(path)	{ #path, path }
 
 /* The last path in the kernel, a call in an RCU section, is only for atomic operators. */
-static const struct path {
+static const struct call_path {
 	const char *name;
 	int (*call)(bool *by_own);
 } paths[] = {
@@ -130,7 +130,7 @@ static struct caller {
 
 static unsigned int num_callers;
 
-static enum result call(const struct path *path)
+static enum result call(const struct call_path *path)
 {
 	bool by_own = false;
 	int err = path->call(&by_own);
