@@ -173,19 +173,19 @@ def gate(figures, path):
     names = [name for name in baseline if name != "primitives"]
     failed = 0
 
-    def told(i, fine, what):
+    def check(i, fine, what):
         nonlocal failed
         failed += not fine
         print(f"{'' if fine else 'not '}ok {i} - {what}")
 
     print(f"TAP version 13\n1..{len(names) + 1}")
-    told(1, sorted(names) == sorted(gated(figures)), "the baseline has what is measured")
+    check(1, sorted(names) == sorted(gated(figures)), "the baseline has what is measured")
     for i, name in enumerate(names, 2):
         since = change(name, figures, baseline)
         if since is None:
-            told(i, False, f"{name}: not measured")
+            check(i, False, f"{name}: not measured")
             continue
-        told(i, abs(since) <= TOLERANCE, f"{name}: {number(figures[name][0])} instructions, "
+        check(i, abs(since) <= TOLERANCE, f"{name}: {number(figures[name][0])} instructions, "
              f"{100 * since:+.1f} % since the baseline")
     if failed:
         print("# where that is meant, type: make bench-kernel WRITE=1")

@@ -24,47 +24,49 @@ def kinds(events):
     return {e["kind"] for e in events}
 
 
-def comes_and_goes(tap, family):
+def one_change_each(tap, family):
     listener = genl.Listener(family)
     clock = time.time_ns()
     crowd("devices", 1)
     events = listener.until(lambda e: total(e, "device-added"))
-    came = [e for e in events if e["kind"] == "device-added"]
-    tap.ok("a device comes", len(came) == 1 and came[0]["name"] == "crowd000", events)
+    added = [e for e in events if e["kind"] == "device-added"]
+    tap.ok("a device is added: one notification",
+           len(added) == 1 and added[0]["name"] == "crowd000", events)
     device = family.do("device-get", {"name": "crowd000"})
-    tap.equal("it has its number", device["number"], came[0].get("number"))
-    tap.equal("and who brought it", "crowd", came[0].get("provider"))
-    tap.ok("and a time", clock <= came[0]["time"] <= time.time_ns(), came[0]["time"])
-    tap.equal("and the generation that the registry has with it",
-              family.do("info-get")["generation"], came[0]["generation"])
+    tap.equal("its number", device["number"], added[0].get("number"))
+    tap.equal("its provider", "crowd", added[0].get("provider"))
+    tap.ok("the time", clock <= added[0]["time"] <= time.time_ns(), added[0]["time"])
+    tap.equal("the registry's generation after the change",
+              family.do("info-get")["generation"], added[0]["generation"])
 
     for state in (0, 1):
         family.do("device-set", {"name": "crowd000", "state": state})
         word = ("offline", "online")[state]
         events = listener.until(lambda e: total(e, "device-state"))
         found = [e for e in events if e["kind"] == "device-state"]
-        tap.ok(f"it goes {word}, by no provider",
+        tap.ok(f"a device is set {word}: a notification without a provider",
                found and found[-1]["name"] == "crowd000" and found[-1]["state"] == word
                and "provider" not in found[-1], events)
         family.do("backend-set", {"name": "crowd", "state": state})
         events = listener.until(lambda e: total(e, "backend-state"))
         found = [e for e in events if e["kind"] == "backend-state"]
-        tap.ok(f"its backend goes {word}",
+        tap.ok(f"its backend is set {word}: a notification",
                found and found[-1]["name"] == "crowd" and found[-1]["state"] == word, events)
     crowd("devices", 0)
     events = listener.until(lambda e: total(e, "device-removed"))
-    tap.equal("it goes, and that is told once", 1,
+    tap.equal("the device is removed: one notification", 1,
               total(events, "device-removed", name="crowd000", number=device["number"]))
 
     crowd("ops", 1)
     events = listener.until(lambda e: total(e, "op-added"))
-    tap.equal("an operator comes", 1, total(events, "op-added", name="crowd::op65535",
-                                            provider="crowd"))
+    tap.equal("an operator is added: one notification", 1,
+              total(events, "op-added", name="crowd::op65535", provider="crowd"))
     crowd("ops", 0)
     events = listener.until(lambda e: total(e, "op-removed"))
-    tap.equal("and goes", 1, total(events, "op-removed", name="crowd::op65535"))
+    tap.equal("the operator is removed: one notification", 1,
+              total(events, "op-removed", name="crowd::op65535"))
     events = listener.events(1)
-    tap.equal("and then it is quiet", [], events)
+    tap.equal("no notification without a change", [], events)
     listener.sock.close()
 
 
@@ -82,14 +84,16 @@ def counts_add_up(tap, family):
         120)
     os.waitpid(child, 0)
     events += listener.events(1)
-    came, went, lost = (total(events, kind) for kind in ("op-added", "op-removed", "lost"))
-    tap.diag(f"{came} came, {went} went, {lost} lost, in {len(events)} messages, "
+    added, removed, lost = (total(events, kind) for kind in ("op-added", "op-removed", "lost"))
+    tap.diag(f"{added} added, {removed} removed, {lost} lost, in {len(events)} messages, "
              f"{listener.overruns} overruns")
-    tap.equal("none is lost on the way to one who reads", 0, listener.overruns)
-    tap.equal(f"{CHANGES} come and go: the counts add up", 2 * CHANGES, came + went + lost)
-    tap.ok("no kind more often than it happened", came <= CHANGES and went <= CHANGES)
+    tap.equal("a listener that reads loses no notification", 0, listener.overruns)
+    tap.equal(f"{CHANGES} operators are added and removed: the counts add up",
+              2 * CHANGES, added + removed + lost)
+    tap.ok("no kind of change is counted more often than it happened",
+           added <= CHANGES and removed <= CHANGES)
     generations = [e["generation"] for e in events]
-    tap.equal("in the order of their coming", sorted(generations), generations)
+    tap.equal("notifications are in the order of the changes", sorted(generations), generations)
     listener.sock.close()
 
 
@@ -113,14 +117,15 @@ def are_coalesced(tap, family):
     times, fewest = 100, None
     for attempt in range(6):
         events = switch_often(family, number, times)
-        told = [e for e in events if e["kind"] == "device-state"]
+        states = [e for e in events if e["kind"] == "device-state"]
         tap.equal(f"{times} changes of one device, {attempt + 1}: the counts add up", times,
                   total(events, "device-state") + total(events, "lost"))
-        tap.ok("the last one tells how it is", told and told[-1]["state"] == "online", told[-1:])
-        fewest = min(fewest or times, len(told))
+        tap.ok("the last notification has the last state",
+               states and states[-1]["state"] == "online", states[-1:])
+        fewest = min(fewest or times, len(states))
         if fewest < times:
             break
-    tap.ok(f"told in {fewest} messages", fewest < times)
+    tap.ok(f"{times} changes are notified in fewer messages: {fewest}", fewest < times)
     crowd("devices", 0)
 
 
@@ -128,15 +133,15 @@ def queued(sock):
     """Returns (bytes queued, messages dropped) of a socket, from /proc/net/netlink."""
     with open("/proc/net/netlink", encoding="ascii") as stream:
         for line in stream:
-            told = line.split()
-            if told[1] == "16" and told[2] == str(sock.getsockname()[0]):
-                return int(told[4]), int(told[8])
+            field = line.split()
+            if field[1] == "16" and field[2] == str(sock.getsockname()[0]):
+                return int(field[4]), int(field[8])
     raise KeyError("the socket is not in /proc/net/netlink")
 
 
-def nobody_listens(tap, family):
+def listener_does_not_read(tap, family):
     """The full queue of a listener that does not read does not grow, and delays no changes."""
-    deaf = genl.Listener(family, rcvbuf=8192)
+    idle = genl.Listener(family, rcvbuf=8192)
     reading = genl.Listener(family, rcvbuf=ROOM)
     child = os.fork()
     if not child:
@@ -148,42 +153,45 @@ def nobody_listens(tap, family):
         lambda e: total(e, "op-removed") + total(e, "op-added") + total(e, "lost") >= 6 * CHANGES,
         120)
     _, status = os.waitpid(child, 0)
-    tap.equal("all changes are made", 0, status)
-    tap.equal("the other listener hears of all", (6 * CHANGES, 0),
+    tap.equal("all changes succeed", 0, status)
+    tap.equal("another listener gets all notifications", (6 * CHANGES, 0),
               (total(events, "op-removed") + total(events, "op-added") + total(events, "lost"),
                reading.overruns))
-    held, drops = queued(deaf.sock.sock)
-    tap.diag(f"{held} bytes wait for the one who does not read, {drops} were dropped")
-    tap.ok("what waits is bounded by its buffer", held <= 2 * 8192 + 4096, held)
-    told = deaf.events(0.5)
-    tap.ok("it is told that it has missed something", deaf.overruns > 0 or total(told, "lost"),
-           f"{len(told)} events")
+    held, drops = queued(idle.sock.sock)
+    tap.diag(f"{held} bytes are queued for the listener that does not read, "
+             f"{drops} messages were dropped")
+    tap.ok("its queue does not grow beyond its receive buffer", held <= 2 * 8192 + 4096, held)
+    events = idle.events(0.5)
+    tap.ok("it learns that notifications were lost", idle.overruns > 0 or total(events, "lost"),
+           f"{len(events)} events")
     crowd("ops", 1)
-    told = deaf.until(lambda e: total(e, "op-added"))
-    tap.equal("and hears again", 1, total(told, "op-added", name="crowd::op65535"))
+    events = idle.until(lambda e: total(e, "op-added"))
+    tap.equal("and then gets new notifications", 1,
+              total(events, "op-added", name="crowd::op65535"))
     crowd("ops", 0)
-    deaf.sock.close()
+    idle.sock.close()
     reading.sock.close()
 
 
-def elsewhere(tap, family):
+def other_namespace(tap, family):
     """No notifications reach another network namespace."""
     def listen():
         listener = genl.Listener(family)
         crowd("ops", 1)
-        heard = listener.events(1)
+        events = listener.events(1)
         crowd("ops", 0)
-        return len(heard + listener.events(1))
+        return len(events + listener.events(1))
 
-    tap.equal("in another network namespace nothing is heard", 0,
+    tap.equal("no notification reaches another network namespace", 0,
               perm.as_other(perm.network_namespace, listen))
 
 
 def main():
     tap = genl.Tap()
     family = genl.Family()
-    for part in (comes_and_goes, counts_add_up, are_coalesced, nobody_listens, elsewhere):
-        tap.attempt(f"{part.__name__}: to the end", part, tap, family)
+    for part in (one_change_each, counts_add_up, are_coalesced, listener_does_not_read,
+                 other_namespace):
+        tap.attempt(f"{part.__name__}: all tests ran", part, tap, family)
     tap.finish()
 
 

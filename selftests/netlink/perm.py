@@ -259,12 +259,12 @@ def main():
     tap.ok("there are commands that change something", len(changes) >= 3, changes)
     borrowed_socket(tap, family, changes)
 
-    def follow():
+    def subscribe():
         sock = genl.Socket()
         sock.join(family.groups["changes"])
         return 0
 
-    tap.equal("nobody may follow changes", 0, as_other(only, follow))
+    tap.equal("an unprivileged user can subscribe to notifications", 0, as_other(only, subscribe))
     tap.finish()
 
 

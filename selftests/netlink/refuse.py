@@ -25,7 +25,7 @@ def modes(cmd):
 WHERE_IN_DUMPS = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 10)
 
 
-def told(tap, what, answer, errors, offset=None, missing=None, begun=False):
+def check(tap, what, answer, errors, offset=None, missing=None, begun=False):
     """Tests that a request was refused with a message and with the attribute: its offset in
     the request, or the type of a missing one."""
     why = []
@@ -34,13 +34,13 @@ def told(tap, what, answer, errors, offset=None, missing=None, begun=False):
     if -answer.error not in errors:
         why.append(f"expected {[E.errorcode[e] for e in errors]}")
     if not answer.text or answer.text.strip() != answer.text:
-        why.append("no sentence")
+        why.append("no message, or spaces around it")
     if answer.offset != (None if offset is None else HEADERS + offset):
-        why.append(f"expected the attribute at {offset} to be at fault")
+        why.append(f"expected the offset of the attribute: {offset}")
     if missing is not None and answer.missing != missing:
-        why.append(f"expected attribute {missing} to be told as missing")
+        why.append(f"expected attribute {missing} to be reported as missing")
     if answer.messages:
-        why.append("there is an answer")
+        why.append("there are other messages")
     tap.ok(what, not why, f"{'; '.join(why)}: {answer}")
 
 
@@ -91,7 +91,7 @@ def by_policy(tap, family, name, dump):
     mode = "dump of " if dump else ""
     for one in cmd["request"]:
         for how, payload, errors in bad_attribute(space[one]):
-            told(tap, f"{mode}{name}: {one}, {how}", family.raw(name, payload, dump), errors, 0)
+            check(tap, f"{mode}{name}: {one}, {how}", family.raw(name, payload, dump), errors, 0)
         if space[one]["type"] != "nest":
             continue
         for inner in spec.sets[space[one]["nested"]].values():
@@ -99,26 +99,26 @@ def by_policy(tap, family, name, dump):
                 continue
             for how, payload, errors in bad_attribute(inner):
                 nest = genl.attr(space[one]["value"] | NESTED, payload)
-                told(tap, f"{mode}{name}: {inner['value']} in {one}, {how}",
-                     family.raw(name, nest, dump), errors, 4)
+                check(tap, f"{mode}{name}: {inner['value']} in {one}, {how}",
+                      family.raw(name, nest, dump), errors, 4)
     # Attributes of other commands, and unknown ones.
     others = [a["value"] for n, a in space.items() if n not in cmd["request"]]
     strangers = others + [max(a["value"] for a in space.values()) + 1, 0x3FFF, 0]
     for number in strangers:
-        told(tap, f"{mode}{name}: attribute {number} is not meant for it",
-             family.raw(name, genl.attr(number, bytes(4)), dump), {E.EINVAL}, 0)
-    for how, tail in (("a byte too many", b"\0"), ("an attribute that is cut off",
+        check(tap, f"{mode}{name}: attribute {number} of another command",
+              family.raw(name, genl.attr(number, bytes(4)), dump), {E.EINVAL}, 0)
+    for how, tail in (("one byte after the attributes", b"\0"), ("a truncated attribute",
                       genl.attr(1, b"", 400))):
-        told(tap, f"{mode}{name}: {how}", family.raw(name, tail, dump), {E.EINVAL})
+        check(tap, f"{mode}{name}: {how}", family.raw(name, tail, dump), {E.EINVAL})
 
 
 def by_header(tap, family, name, dump):
     mode = "dump of " if dump else ""
     flags = genl.F_REQUEST | (genl.F_DUMP if dump else genl.F_ACK)
-    told(tap, f"{mode}{name}: reserved bits in the header",
-         family.raw(name, b"", flags=flags, reserved=1), {E.EINVAL})
-    told(tap, f"{mode}{name}: a flag that it has not",
-         family.raw(name, b"", flags=flags | 0x400), {E.EINVAL})
+    check(tap, f"{mode}{name}: reserved bits in the header",
+          family.raw(name, b"", flags=flags, reserved=1), {E.EINVAL})
+    check(tap, f"{mode}{name}: an unsupported flag in the header",
+          family.raw(name, b"", flags=flags | 0x400), {E.EINVAL})
 
 
 # ---- refusals by the module ---------------------------------------------------------
@@ -146,15 +146,15 @@ def table(family):
         yield "neither number nor name", name, False, state, bad, None, None
         yield "an unknown name", name, False, {"name": UNKNOWN, **state}, absent, "name", None
         yield "an empty name", name, False, {"name": "", **state}, absent | bad, "name", None
-        yield ("a number and another's name", name, False,
+        yield ("a number, and the name of another one", name, False,
                {"number": numbered[0], "name": numbered[1]["name"], **state}, bad, "name", None)
         if name[0] == "d":
             yield ("an unknown number", name, False, {"number": 0xFFFFFFFF, **state}, absent,
                    "number", None)
-            yield ("number 4095, which none has", name, False, {"number": 4095, **state},
+            yield ("number 4095, which is unused", name, False, {"number": 4095, **state},
                    absent, "number", None)
         elif backends < 16:
-            yield ("a number that none has", name, False, {"number": backends + 1, **state},
+            yield ("an unused number", name, False, {"number": backends + 1, **state},
                    absent | bad, "number", None)
     for name, values in (("backend-set", {"name": cpu}), ("device-set", {"name": card["name"]})):
         yield "no state", name, False, values, bad, None, "state"
@@ -165,7 +165,7 @@ def table(family):
     yield ("another layout", "layout-get", False, {"name": "v0"}, {E.EPROTO}, "name", None)
     yield ("a backend with a device", "backend-release", False, {"name": card["backend-name"]},
            {E.EBUSY}, "name", None)
-    yield ("a backend of the layout", "backend-release", False, {"name": cpu}, {E.ENOENT},
+    yield ("a backend that the layout names", "backend-release", False, {"name": cpu}, {E.ENOENT},
            "name", None)
     # Commands that select an object by name only.
     for name in ("provider-get", "op-get", "limit-get", "backend-release"):
@@ -189,7 +189,7 @@ def table(family):
                          ("provider-get", {"name": "dk_cpu"}), ("limit-get", {"name": "devices"}),
                          ("table-get", {"op": op, "first": 1})):
         wrong = list(values)[-1]
-        yield f"{wrong}, which names one", name, True, values, bad, wrong, None
+        yield f"{wrong}, which selects one object", name, True, values, bad, wrong, None
     for extra in ({"used": True}, {"op": op}, {"provider": "dk_cpu"}):
         wrong = next(iter(extra))
         yield f"{wrong}, which filters dumps", "stats-get", False, extra, bad, wrong, None
@@ -200,13 +200,13 @@ def table(family):
     # Operators, keys and devices.
     yield "no key", "impl-get", False, {"op": op}, bad, None, "key"
     for mode in (False, True):
-        yield ("a key that the layout has not", "impl-get", mode, {"op": op, "key": no_key},
+        yield ("a key that the layout lacks", "impl-get", mode, {"op": op, "key": no_key},
                bad | {E.ENOENT}, "key", None)
         yield ("an unknown operator", "impl-get", mode, {"op": UNKNOWN, "key": 1}, {E.ENOENT},
                "op", None)
         yield ("an unknown device", "impl-get", mode,
                {"op": op, "key": 1, "device": 0xFFFFFFFF}, no_device, "device", None)
-    yield ("a key that the layout has not", "op-get", True, {"key": no_key}, bad | {E.ENOENT},
+    yield ("a key that the layout lacks", "op-get", True, {"key": no_key}, bad | {E.ENOENT},
            "key", None)
     for name in ("table-get", "route-get"):
         for mode in (False, True):
@@ -219,16 +219,16 @@ def table(family):
                no_device, "device", None)
         yield ("an unknown device's name", "table-get", mode, {**more, "device-name": UNKNOWN},
                no_device, "device-name", None)
-        yield ("a device's number and another's name", "table-get", mode,
+        yield ("a device's number, and the name of another one", "table-get", mode,
                {**more, "device": card["number"], "device-name": other["name"]}, bad,
                "device-name", None)
-    yield ("an entry that the table has not", "table-get", False,
+    yield ("an entry that the table lacks", "table-get", False,
            {"op": op, "first": layout["entries"]}, bad | {E.ENOENT, E.ERANGE}, "first", None)
     # Calls.
     for mode in (False, True):
         yield ("65 objects", "route-get", mode, {"op": op, **objects(65, card)},
                bad | {E.E2BIG}, "obj", None)
-        yield ("an object that is nothing", "route-get", mode, {"op": op, "obj": [{}]}, bad,
+        yield ("an empty object", "route-get", mode, {"op": op, "obj": [{}]}, bad,
                "obj", None)
         yield ("a keyset with unknown bits", "route-get", mode,
                {"op": op, "obj": [{"keyset": unknown_bits}]}, bad, ("obj", "keyset"), None)
@@ -240,7 +240,7 @@ def table(family):
         yield ("an unknown device's name", "route-get", mode,
                {"op": op, "obj": [{"device-name": UNKNOWN}]}, no_device,
                ("obj", "device-name"), None)
-        yield ("a device's number and another's name", "route-get", mode,
+        yield ("a device's number, and the name of another one", "route-get", mode,
                {"op": op, "obj": [{"device": card["number"], "device-name": other["name"]}]},
                bad, ("obj", "device-name"), None)
 
@@ -264,9 +264,9 @@ def by_module(tap, family):
     for what, name, dump, values, errors, wrong, missing in table(family):
         space = spec.commands[name]["set"]
         answer = family.raw(name, spec.encode(space, values), dump)
-        told(tap, f"{'dump of ' if dump else ''}{name}: {what}", answer, errors,
-             None if wrong is None else place(spec, space, values, wrong),
-             None if missing is None else spec.number(space, missing), dump)
+        check(tap, f"{'dump of ' if dump else ''}{name}: {what}", answer, errors,
+              None if wrong is None else place(spec, space, values, wrong),
+              None if missing is None else spec.number(space, missing), dump)
 
 
 def main():
@@ -279,7 +279,7 @@ def main():
             by_header(tap, family, name, dump)
     by_module(tap, family)
     why = snapshot.difference(before, snapshot.take(family))
-    tap.ok("nothing of that has changed anything", not why, why)
+    tap.ok("no refused request changed anything", not why, why)
     tap.finish()
 
 

@@ -254,7 +254,7 @@ const struct subcommand subcommands[] = {
 		.terms = table_terms,
 	}, {
 		"route", "[-v] OP ARG... [include SET] [exclude SET]",
-		"show where a call goes, and why",
+		"show which function serves a call, and why",
 		"Shows which function a call of OP with these arguments reaches. ARG is the name\n"
 		"of a device or a backend, or a set of keys by names or as 0x...; SET@DEVICE is a\n"
 		"set of keys on a device.\n",

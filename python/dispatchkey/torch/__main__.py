@@ -149,7 +149,8 @@ def _parser() -> _Parser:
                      description="Explain calls in the installed PyTorch.")
     parser.add_argument("--version", action="version", version=f"dispatchkey {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    explain = _add(commands, "explain", "where a call goes, key by key, and why", _explain)
+    explain = _add(commands, "explain", "which function serves a call, key by key, and why",
+                   _explain)
     explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step")
     whatif = _add(commands, "what-if", "what modes, properties of the tensors and other devices "
                   "would change", _what_if)
