@@ -59,7 +59,7 @@ static void few_functions(void)
 
 enum verdict {
 	RIGHT,
-	WRONG,			/* a difference, which is printed, or an error */
+	WRONG,			/* a difference or an error, which is printed */
 	NO_MEMORY,
 };
 
@@ -116,10 +116,14 @@ static enum verdict replay(const struct transcript *t, size_t size, struct dk_re
 	if (!err)
 		err = dk_replay_check_end(c, count);
 	dk_replay_check_free(c);
-	if (err == -ENOMEM)
+	if (err == -ENOMEM) {
 		v = NO_MEMORY;
-	else if (err && v == RIGHT)
+	} else if (err && v == RIGHT) {
+		print("# the replay failed: errno ");
+		print_number(-err);
+		print("\n");
 		v = WRONG;
+	}
 	if (!dk_bare_arena_used())
 		return v;
 	print("# it leaves memory behind\n");
