@@ -155,8 +155,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * After it returns 0, no call is running in the provider's functions and none will
  * enter them. New calls are routed to the next candidate. Needs no free memory. May be
  * called concurrently; each caller waits. If functions of two providers unregister each
- * other's provider, both wait forever. The kernel logs a wait of more than ten seconds,
- * with the call that it waits for.
+ * other's provider, both wait forever. Every ten seconds, a message in the kernel's log or
+ * on stderr names a call that it waits for.
  * dk_provider_unregister_timeout() with DK_NO_TIMEOUT does the same and gives a
  * reason.
  *

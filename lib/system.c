@@ -3,6 +3,7 @@
 
 #include "private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -22,6 +23,16 @@ u64 dkc_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
+}
+
+/* A wait without a deadline would otherwise be a silent hang, above all in dlclose(). */
+void dkc_notice_wait(const char *prov, const char *call)
+{
+	int cancel;
+
+	dkc_cancel_off(&cancel);
+	fprintf(stderr, "dispatchkey: %s waits for a call: %s\n", prov, call);
+	dkc_cancel_on(cancel);
 }
 
 /* Polls, because the user's function for which this waits may take any time. */

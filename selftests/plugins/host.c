@@ -433,6 +433,44 @@ static void close_with_a_deferred_call(char **path, bool stays_registered)
 	report("refused", !!refused);
 }
 
+static FILE *messages;	/* from stderr */
+
+/* Completes the call when the library has reported on stderr that it waits for the call. */
+static void *complete_when_reported(void *token)
+{
+	char line[256] = "", *time;
+
+	while (!strstr(line, " waits for a call: "))
+		if (!fgets(line, sizeof(line), messages))
+			errx(1, "no message about the wait");
+	time = strchr(line, '[');
+	if (!time || strcmp(line + strlen(line) - 4, " ms\n"))
+		errx(1, "%s", line);
+	*time = 0;
+	dprintf(STDOUT_FILENO, "%s\n", line);
+	return dk_call_complete(token, 0) ? "refused" : NULL;
+}
+
+static void close_and_wait_long(char **path)
+{
+	struct loaded p = load(path[0], 0);
+	struct dk_deferred token;
+	pthread_t thread;
+	void *refused;
+	int ends[2];
+
+	dk_deferred_init(&token);
+	p.face->token = &token;
+	report("begin", p.face->begin(7, 0));
+	report("call", call());
+	if (pipe(ends) || dup2(ends[1], STDERR_FILENO) < 0 || !(messages = fdopen(ends[0], "r")) ||
+	    pthread_create(&thread, NULL, complete_when_reported, &token))
+		err(1, "host");
+	unload(p);
+	pthread_join(thread, &refused);
+	report("refused", !!refused);
+}
+
 /* ---- a plugin is closed in a child -------------------------------------------- */
 
 #define NUM_FORKS	20
@@ -590,6 +628,8 @@ int main(int argc, char **argv)
 		close_with_a_deferred_call(path, false);
 	else if (!strcmp(what, "forget deferred"))
 		close_with_a_deferred_call(path, true);
+	else if (!strcmp(what, "deferred for long"))
+		close_and_wait_long(path);
 	else if (!strcmp(what, "children"))
 		close_in_children(path);
 	else if (!strcmp(what, "forget from inside"))

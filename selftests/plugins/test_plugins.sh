@@ -41,7 +41,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 37
+plan 38
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "a plugin compiles with a copy of the library" c -shared -fPIC "$st_here/plugin.c" \
@@ -304,6 +304,14 @@ begin: 0
 call: 7
 $destructor
 completed: 1
+refused: 0
+END
+ok "the call for which dlclose() waits is reported every 10 seconds" \
+	sees host "deferred for long" "$plugin" <<END
+begin: 0
+call: 7
+dispatchkey: plugin waits for a call: plugins::work work_here (deferred)
+$destructor
 refused: 0
 END
 ok "dlclose() from inside a call of the plugin is reported" \

@@ -7,8 +7,7 @@
 
 #define DKC_BUCKETS		256
 #define DKC_FIRST_OPS		64
-#define DKC_NOTICE_MS		0
-#define dkc_notice_wait(prov, call)	((void)(call))
+#define DKC_NOTICE_MS		10000	/* as in the kernel */
 
 /* lib/rcu.c */
 void dkc_free_table_rcu(struct dkc_table *table);
@@ -17,6 +16,7 @@ bool dkc_in_atomic(void);
 
 /* lib/system.c */
 u64 dkc_now(void);
+void dkc_notice_wait(const char *prov, const char *call);
 void dkc_wait_zero(const __u32 *p);
 #define dkc_clear_and_wake(p)	smp_store_release(p, 0)	/* pairs with dkc_wait_zero() */
 #define dkc_self()		((const void *)pthread_self())

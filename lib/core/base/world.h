@@ -15,8 +15,9 @@
  * dkc_flush_retired()	Frees the memory that kvfree_rcu() has collected, if there is a
  *			lot of it. The caller must hold no lock. It may be in a read section.
  * dkc_now()		Returns the time in ms, for deadlines; never 0.
- * dkc_notice_wait()	Reports to the administrator that unregistering or a change of
- *			state waits for a call. Called every DKC_NOTICE_MS; 0 means never.
+ * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
+ *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
+ *			held; 0 means never.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
