@@ -101,7 +101,7 @@ char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 /**
  * dk_registry_key_parse() - parse the name of a key, including bound names of backends
  * @reg: registry, NULL for the default one
- * @name: as for dk_key_parse(), or "edu" or "Autogradedu" in any case
+ * @name: as for dk_key_parse(), or "edu" or "Autogradedu" in upper or lower case
  * @key: set to the key
  * @why: filled on failure; may be NULL
  *

@@ -417,7 +417,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 	DK__KEY_GUARD(dk__guard_autocast(local, backend, on))
 
 #if defined(__KERNEL__) || defined(DK_BARE)
-/* In the kernel and on bare metal, local state is an argument; the default is used without. */
+/* In the kernel and on bare metal, local state is an argument. Calls without it use the default. */
 static inline const struct dk_local *dk_local_current(void)
 {
 	return &dk_local_default;

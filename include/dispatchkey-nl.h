@@ -154,7 +154,7 @@ void dk_nl_free(const void *answer);
 const char *dk_nl_version(void);
 
 /**
- * enum dk_nl_words - the enums of the specification
+ * enum dk_nl_words - the enums of the netlink specification
  * @DK_NL_WORDS_STATE: enum dk_nl_state
  * @DK_NL_WORDS_PROVIDER_STATE: enum dk_nl_provider_state
  * @DK_NL_WORDS_PROVENANCE: enum dk_nl_provenance

@@ -380,7 +380,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 /**
  * dk_registry_has_fallback() - whether a key has a backend fallback
  * @reg: the registry, NULL for the default one
- * @key: a runtime key; an alias key stands for Undefined, as in PyTorch
+ * @key: a runtime key; an alias key is treated as Undefined, as in PyTorch
  *
  * Builtin fallbacks (DK_REGISTRY_BUILTINS) are included.
  *

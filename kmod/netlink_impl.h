@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the commands for operators: functions in messages, filters, and walks. */
+/*
+ * Shared by the commands for operators: puts registered functions into messages, filters them, and
+ * walks the registry.
+ */
 #ifndef _DK_NETLINK_IMPL_H
 #define _DK_NETLINK_IMPL_H
 
@@ -120,7 +123,7 @@ struct dk_nl_walk {
 
 /* Describes what a dump walks through. */
 struct dk_nl_dump {
-	const struct nlattr *op;	/* one operator, or NULL for all by name */
+	const struct nlattr *op;	/* one operator, or NULL for all, sorted by name */
 	const struct nlattr *prefix;	/* prefix of the names of operators, or NULL */
 	struct dk_nl_filter filter;
 	/*

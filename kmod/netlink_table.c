@@ -268,7 +268,7 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 				    "the name of the operator is missing");
 	if (!err)
 		err = dk_nl_forbid(cb->extack, attrs[DK_A_TABLE_FIRST],
-				   "a dump lists all entries: the number of one is not allowed");
+				   "a dump lists all entries and takes no entry number");
 	if (!err && !w->walk.begun)
 		err = table_device(attrs, cb->extack, &w->device);
 	r.dump.op = attrs[DK_A_TABLE_OP];

@@ -53,7 +53,10 @@ unsigned int dk_test_retired(void);
 
 void dkc_gate_init(void);
 void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from);
-/* Returns the number of @tables. Sets *@num_kept to how many of these and earlier ones are kept. */
+/*
+ * Returns the number of @tables. Sets *@num_kept to the number of replaced tables that calls still
+ * use.
+ */
 unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept);
 
 /* Functions of the C++ ABI, which no header of the C library declares. */

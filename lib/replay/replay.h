@@ -40,7 +40,7 @@ struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
 void dk_replay_free(struct dk_replay *r);
 
 /**
- * dk_replay_use_layout() - start over with a layout, which "layout NAME" then finds
+ * dk_replay_use_layout() - start over with a layout, and make its name known
  * @r: the interpreter
  * @l: the layout; must outlive the interpreter
  *
@@ -74,7 +74,7 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r);
  * dk_replay_parse_set() - parse a set, including private names of backends
  * @l: the layout
  * @reg: a registry of that layout, or NULL without private names
- * @word: as for dk_keyset_parse(), or such as "edu|Autogradedu" in any case
+ * @word: as for dk_keyset_parse(), or such as "edu|Autogradedu", in upper or lower case
  * @ks: takes the set
  * @why: set on failure, names the wrong part; may be NULL
  *

@@ -56,7 +56,7 @@ class Layout:
 
     @classmethod
     def _of(cls, ptr: int) -> Layout:
-        """Return the one object for a layout in the library."""
+        """Return the object of a layout. The same pointer has the same object."""
         self = cls._known.get(ptr)
         if self is None:
             self = object.__new__(cls)

@@ -134,7 +134,7 @@ class _Grid:
 
     def others(self) -> None:
         """Draw the functionalities with one entry for all backends, in columns."""
-        self._put(MARGIN, self.y + 24, "n", "for all backends, highest priority first")
+        self._put(MARGIN, self.y + 24, "n", "one entry for all backends, highest priority first")
         self.y += LINE + 2 * GAP
         rows, x = -(-len(self._others) // STRIPES), MARGIN
         for at in range(0, len(self._others), rows):

@@ -200,7 +200,7 @@ END
 "$DKCTL" keyset 'CPU|FPGA|Tracer' >"$tmp/same"
 golden "keyset as printed" keyset 'DispatchKeySet(CPU, FPGA, Tracer)' <"$tmp/same"
 golden "keyset in several words" keyset FPGA Tracer CPU <"$tmp/same"
-has "layout, a functionality" "  96..111   36     21  AutogradFunctionality (one entry a backend)" \
+has "layout, a functionality" "  96..111   36     21  AutogradFunctionality (one entry per backend)" \
 	layout
 has "layout, a backend" "            13     14  PrivateUse3Bit" layout pytorch-1.13
 run layout

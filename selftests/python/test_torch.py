@@ -668,8 +668,8 @@ def test_an_unknown_release(fake):
     fake(version="9.9.9")
     status, out, err = command("explain", "aten::relu")
     assert (status, out) == (3, "")
-    assert err == "dispatchkey.torch: PyTorch 9.9.9 has keys that are not known here: known are " \
-        "those of 2.14, 2.7, 2.6, 2.4, 2.0, 1.13\n"
+    assert err == "dispatchkey.torch: the keys of PyTorch 9.9.9 are unknown; known releases: " \
+        "2.14, 2.7, 2.6, 2.4, 2.0, 1.13\n"
 
 
 @pytest.mark.parametrize("version", ["1.12.1", "2.8.0"])
@@ -678,8 +678,8 @@ def test_a_release_without_tables(fake, version):
     fake(version=version, layout=f"pytorch-{version[:-2]}")
     status, out, err = command("explain", "aten::relu")
     assert (status, out) == (3, "") and err.count("\n") == 1
-    assert f"PyTorch {version} has keys that are not known here" in err and \
-        version[:-2] not in err.split("known are")[1]
+    assert f"the keys of PyTorch {version} are unknown" in err and \
+        version[:-2] not in err.split("known releases")[1]
 
 
 KEYS = """
@@ -700,11 +700,11 @@ _C._dispatch_num_backends = lambda: {backends}
 
 @pytest.mark.parametrize("what, message", [
     ({}, ""),
-    ({"backends": 15}, "15 backends, and 14 in layout pytorch-1.13"),
-    ({"rename": ("CPU", "GPU")}, "number 43 is GPU, and CPU in layout pytorch-1.13"),
-    ({"number": ("HIP", 200)}, "HIP has number 200, and 45 in layout pytorch-1.13"),
-    ({"number": ("New", 122)}, "number 122 is New, and no key in layout pytorch-1.13"),
-    ({"bits": 3}, "CPU has bits 0x3, and 0x4001 in layout pytorch-1.13"),
+    ({"backends": 15}, "15 backends, but 14 in layout pytorch-1.13"),
+    ({"rename": ("CPU", "GPU")}, "number 43 is GPU, but CPU in layout pytorch-1.13"),
+    ({"number": ("HIP", 200)}, "HIP has number 200, but 45 in layout pytorch-1.13"),
+    ({"number": ("New", 122)}, "number 122 is New, but no key in layout pytorch-1.13"),
+    ({"bits": 3}, "CPU has bits 0x3, but 0x4001 in layout pytorch-1.13"),
 ])
 def test_keys_that_differ(fake, what, message):
     """The keys of the running PyTorch are compared with the layout of its release."""

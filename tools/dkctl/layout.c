@@ -88,7 +88,7 @@ static void text(const struct dk_layout *l)
 		snprintf(bit, sizeof(bit), "%u", nb + i - 1);
 		printf("%9s %4s %6u  %s%s\n", slots, i ? bit : "-", i,
 		       dk_key_name(l, i, name),
-		       dk_is_per_backend(l, i) ? " (one entry a backend)" : "");
+		       dk_is_per_backend(l, i) ? " (one entry per backend)" : "");
 	}
 	printf("\n%9s %4s %6s  %s\n", "", "bit", "number", "backend");
 	for (i = nb; i > 0; i--)

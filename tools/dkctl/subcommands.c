@@ -35,7 +35,9 @@ static const struct term replay_terms[] = {
 	{ "set NAME offline",							\
 	  "send no more calls to its functions, and wait for running\n"	\
 	  "calls to return; needs root or CAP_NET_ADMIN", NULL },		\
-	{ "set NAME online", "send calls to its functions again; needs the same", NULL }
+	{ "set NAME online",							\
+	  "send calls to its functions again; needs root or\n"		\
+	  "CAP_NET_ADMIN", NULL }
 
 static const struct term backend_terms[] = {
 	SWITCH_TERMS,

@@ -292,7 +292,7 @@ void grid_svg(FILE *f, const struct grid *g)
 		 g->device ? ", " : "", g->layout->name);
 	put_text(f, MARGIN + text_width(g->op) * 5 / 4 + 2 * GAP, y + 14, "n", name);
 	y = put_backends(f, g, y + LINE + GAP);
-	put_text(f, MARGIN, y + 24, "n", "for all backends, highest priority first");
+	put_text(f, MARGIN, y + 24, "n", "one entry for all backends, highest priority first");
 	y = put_others(f, g, y + LINE + 2 * GAP);
 	put_legend(f, g, y + LINE / 2);
 	fputs("</svg>\n", f);

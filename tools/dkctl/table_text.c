@@ -179,7 +179,7 @@ void grid_print(struct request *q, const struct grid *g)
 {
 	put_title(q, g);
 	put_backends(q, g);
-	fputs("\nfor all backends, highest priority first:\n", stdout);
+	fputs("\none entry for all backends, highest priority first:\n", stdout);
 	put_others(q, g);
 	putchar('\n');
 	put_legend(q, g);

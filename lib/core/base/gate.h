@@ -9,15 +9,15 @@
  *
  * Each world.h defines:
  *
- * dkc_section_is_gate() True if the read section of a call protects the provider, for an
- *			operator with these flags.
+ * dkc_section_is_gate() True if the read section of a call protects the provider. Takes the
+ *			operator's flags.
  * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
  *			operator.
  * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel it points to the storage
  *			that is passed.
  * dkc_num_forks()	The number of forks between the first process and this one.
- * dkc_is_out()		True for the table of a call that has neither a slot nor a read section
- *			of its own.
+ * dkc_is_out()		True if the table is only a placeholder, because the call has neither a
+ *			slot nor a read section.
  * dkc_has_fast_calls()	True if calls can take the fast path at all.
  */
 #ifndef _DKC_GATE_H

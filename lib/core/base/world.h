@@ -47,7 +47,7 @@ enum dkc_work {
 	DKC_WORK_EVALUATIONS,	/* table entries evaluated by the rules */
 	DKC_WORK_COUNTERS,	/* counters read, one for each CPU */
 	DKC_WORK_FUNCTIONS,	/* functions visited in a list or table */
-	DKC_WORK_SLOTS,		/* slots of the table of names that bounded walks pass */
+	DKC_WORK_SLOTS,		/* slots of the table of names that bounded walks visit */
 	DKC_WORK_ORDERED,	/* names compared to sort operators */
 	DKC_WORK_TABLES,	/* tables built after a drain */
 	DKC_NUM_WORK

@@ -151,8 +151,8 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
 	__must_hold(&core->reg->lock);
 /*
- * Describes running call @i of the provider with this number, in the form of reason
- * STILL_INSIDE. Returns false if there is no such call. Takes the lock.
+ * Describes running call @i of the provider with this number, as errors of reason STILL_INSIDE
+ * do. Returns false if there is no such call. Takes the lock.
  */
 bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
 			      char text[DK_NAME_MAX]);

@@ -2,11 +2,11 @@
 /*
  * Counters: how often each function served each operator.
  *
- * A counter is a number; 0 stands for none. A block has the counters of its functions. An
- * operator has a counter for calls without a function, and one for each slot at which a backend
- * fallback serves it. Counters are assigned before a table is published, so that calls never
- * allocate memory, and released when no call that uses them is running. Calls without a counter
- * are counted with number 0. While counting is disabled, nothing has a counter.
+ * Counters are numbered from 1; 0 means no counter. A block has the counters of its functions.
+ * An operator has a counter for calls without a function, and one for each slot at which a
+ * backend fallback serves it. Counters are assigned before a table is published, so that calls
+ * never allocate memory, and released when no call that uses them is running. Calls without a
+ * counter are added up under number 0. While counting is disabled, nothing has a counter.
  *
  * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS. No other CPU or
  * thread writes them. The value of a counter is the sum over CPUs or threads minus its base,
@@ -366,7 +366,9 @@ static void fallback_give(const struct dkc_block *b, const struct dkc_provider *
 	}
 }
 
-/* A call at one key may reach a fallback that is not in the operator's table. */
+/*
+ * Also for operators whose table lacks the fallback: a call at one key may reach it nevertheless.
+ */
 void dkc_stats_publish_block(const struct dkc_block *b)
 {
 	dkc_assert_writer(b->prov->reg);

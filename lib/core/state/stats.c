@@ -120,8 +120,8 @@ static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 }
 
 /*
- * Fills in counter @i of those after the counters of functions. First come those of fallbacks, by
- * slot, then that of calls without a function.
+ * Fills in a counter that is not one of a function. @i counts from 0: first the counters of
+ * fallbacks, by slot, then that of calls without a function.
  */
 static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat *s)
 {

@@ -30,7 +30,7 @@ bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view)
 		      dkc_may_serve(r);
 }
 
-/* Returns the newest registration in the block of a device. Later places are newer. */
+/* Returns @op's newest registration in the block of a device, which is the last one. */
 static struct dkc_reg *first_reg_of(const struct dk_op *op, struct dkc_block *b)
 {
 	struct dkc_reg *r;

@@ -172,8 +172,8 @@ def _parser() -> _Parser:
     lacks.add_argument("--like", metavar="BACKEND",
                        help="only operators that this other backend has a function for")
     lacks.add_argument("--show", type=_split, default=["nothing"], metavar="WORDS",
-                       help="list the operators that these serve: words of the summary, all, or "
-                       'none; by default "nothing", which are those that are missing')
+                       help="list the operators served by these: words of the summary, all, or "
+                       'none; default: "nothing", the operators that are missing')
     lacks.add_argument("--csv", metavar="FILE", help="write a line for each operator")
     lacks.add_argument("--html", metavar="FILE", help="write a page with a table")
     export = _add(commands, "export", "write operators and calls for dkctl replay, which explains "

@@ -47,7 +47,7 @@ def _served(hop: Hop) -> str:
 
 @dataclass(frozen=True, repr=False)
 class TorchDiff:
-    """The differences between two calls in PyTorch. print() writes them, a notebook shows them.
+    """The differences between two calls in PyTorch. print() and notebooks show them.
 
     a     the first call
     b     the second call

@@ -160,11 +160,11 @@ def layout() -> Layout:
     if found is None or not found.knows >= _NEEDED:
         known = ", ".join(of.name[len("pytorch-"):] for of in Layout.all()
                           if of.name.startswith("pytorch-") and of.knows >= _NEEDED)
-        raise ImportError(f"PyTorch {version} has keys that are not known here: known are those "
-                          f"of {known}")
+        raise ImportError(f"the keys of PyTorch {version} are unknown; known releases: {known}")
     difference = _first_difference(version, found.name)
     if difference:
-        raise ImportError(f"PyTorch {version} has other keys than its release: {difference}")
+        raise ImportError(f"the keys of PyTorch {version} differ from those of release {release}: "
+                          f"{difference}")
     return found
 
 
@@ -182,7 +182,7 @@ def _first_difference(_version: str, layout_name: str) -> str:
     parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")
     count, members = optional("_dispatch_num_backends"), getattr(c, "DispatchKey", None)
     if count and count() != len(of.backends):
-        return f"{count()} backends, and {len(of.backends)} in layout {of}"
+        return f"{count()} backends, but {len(of.backends)} in layout {of}"
     names = {key.number: key.name for key in of.keys}
     for key in of.keys:
         live = getattr(members, key.name, None)
@@ -190,16 +190,16 @@ def _first_difference(_version: str, layout_name: str) -> str:
             live = _call(parse, key.name)
         number = _call(int, live)
         if number is not None and number != key.number:
-            return f"{key} has number {number}, and {key.number} in layout {of}"
+            return f"{key} has number {number}, but {key.number} in layout {of}"
         bits = _call(lambda k: c.DispatchKeySet(k).raw_repr(), live)
         if bits is not None and key.kind != "alias" and bits != key.keyset.bits:
-            return f"{key} has bits {bits:#x}, and {key.keyset.bits:#x} in layout {of}"
+            return f"{key} has bits {bits:#x}, but {key.keyset.bits:#x} in layout {of}"
     for number in range(max(names) + 4):
         name = _call(name_of, _call(members, number))
         expected = names.get(number)
         # Numbers at which groups of keys begin are not keys, and have no name.
         if name and "Unknown" not in name and name != expected:
-            return f"number {number} is {name}, and {expected or 'no key'} in layout {of}"
+            return f"number {number} is {name}, but {expected or 'no key'} in layout {of}"
     return ""
 
 

@@ -23,7 +23,7 @@ SERVED_BY = {
     "CompositeExplicitAutograd": "one function for all backends",
     "CompositeExplicitAutogradNonFunctional": "calls the out variant, which needs a function",
     "fallback": "the fallback of this backend",
-    "fallthrough": "calls pass the backend by",
+    "fallthrough": "calls skip this key",
     "nothing": "calls fail",
 }
 _ALIASES = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd")
@@ -50,7 +50,7 @@ class Served:
 
 @dataclass(frozen=True, repr=False)
 class Coverage:
-    """What serves each operator on a backend. print() writes a summary, a notebook shows it.
+    """What serves each operator on a backend. print() and notebooks show a summary.
 
     key       the key of the backend
     autograd  its autograd key

@@ -31,7 +31,7 @@ Call = tuple[str, list[Any]]
 
 
 class _Called(BaseException):
-    """Ends the function at its first operator. "except Exception" does not catch it."""
+    """Raised to end a function at its first operator; not caught by "except Exception"."""
 
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]):
         super().__init__(name)
@@ -191,7 +191,7 @@ def _ask(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _refusal(name: str, e: Exception) -> str:
-    """Return PyTorch's reason in one line, without text about its own sources."""
+    """Return PyTorch's reason in one line, without the rest of its message."""
     lines = [line.strip() for line in str(e).splitlines() if line.strip()] or [type(e).__name__]
     reason = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     return f"{name} does not take these arguments: {reason}"

@@ -210,8 +210,8 @@ static const struct {
 	{ -ENOSYS, "ENOSYS", "nothing serves" },
 	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
 	{ -ENODEV, "ENODEV", "the device is gone or offline, and nothing else serves" },
-	{ -EXDEV, "EXDEV", "the operator needs all arguments on one device, not on two, in" },
-	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down for" },
+	{ -EXDEV, "EXDEV", "arguments on two devices, but the operator needs one, in" },
+	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down, and does not serve" },
 };
 
 /* Prints the route. If the call would fail, the sentence ends with the errno. */
