@@ -31,8 +31,8 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function if id_run() need only call it, or NULL */
-	const void *args;		/* with @boxed: describes the arguments, as defined */
+	dk_fn_t alone;			/* the function if id_run() only has to call it, or NULL */
+	const void *args;		/* with @boxed: the definition's description of arguments */
 	struct dk__storage storage;
 	__u32 state;
 	__u32 hook_kind;
@@ -76,8 +76,9 @@ DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
  * dk_call_frame() - the frame of a call
  * @c: the call
  *
- * Only calls that take the slow path have one. These are all calls of functions that
- * are registered as boxed, and all calls that hooks observe.
+ * Most calls of the functions of DK_OP() have none. All calls of dk_call_enter() and its
+ * variants have one, and so do all calls of functions that are registered as boxed, and
+ * all calls that hooks observe.
  *
  * Context: Any.
  * Return: The frame, or NULL.
@@ -189,7 +190,7 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
 		      const struct dk_obj *const *objs, unsigned int n);
 
 /**
- * dk_call_enter_keyset() - dk_call_enter() by a keyset, without a call to redispatch
+ * dk_call_enter_keyset() - redispatch by a keyset, from outside a call
  * @f: filled with the call
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
@@ -229,7 +230,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n);
 
-/* A request to the slow path from a function that DK_OP() defines. */
+/* A request to the slow path, also from functions that DK_OP() defines. */
 struct dk__request {
 	struct dk_op *op;		/* NULL for @decl's */
 	struct dk_op_decl *decl;
@@ -298,8 +299,8 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  *
  * Must be called by the task or thread that entered the call; @f must stay valid
  * until then. In userspace an attempt from another thread is reported on stderr and
- * has no other effect. The call stays entered, and drains wait for it. Leaving a call
- * twice is also reported. The kernel does not check calls of atomic operators, and
+ * has no other effect. The call stays entered, and unregistering waits for it. Leaving a
+ * call twice is also reported. The kernel does not check calls of atomic operators, and
  * does not check whether a call is left twice.
  *
  * Context: As dk_call_enter().
@@ -328,9 +329,9 @@ struct dk_keyset dk__call_below(const struct dk_call *c);
  * dk_call_below() - the keys below the one that a call was routed by
  * @c: the call, from inside its function
  *
- * PythonDispatcher stays in the set, as in PyTorch's FULL_AFTER. A function at that
- * key must remove its key from the set before it redispatches, or it is called
- * again.
+ * PythonDispatcher stays in the set, as in PyTorch's FULL_AFTER. A function at
+ * PythonDispatcher must remove this key from the set before it redispatches; otherwise
+ * it is called again.
  *
  * Context: Any.
  * Return: The keyset to redispatch with.
@@ -352,8 +353,9 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  *	dk_args_pack()
  *
  * Dispatches on the objects of the DK_OP() line, without generators (SEMANTICS 6.1).
- * A hand-written declaration dispatches on all objects and lists that @decl describes
- * or, if @decl describes nothing, on those that the operator's definition describes.
+ * With a hand-written declaration, the call dispatches on all objects and lists that
+ * @decl describes or, if @decl describes nothing, on those that the operator's definition
+ * describes.
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE if

@@ -27,7 +27,7 @@ struct dk_deferred {
 	const void *reg;		/* the function */
 	struct dk_deferred *next;	/* in a list, which the dispatcher protects */
 	struct dk_deferred **link;
-	__u64 forks;			/* of the process before the call was deferred */
+	__u64 forks;			/* number of forks that led to the process of the call */
 };
 
 /**
@@ -81,7 +81,7 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  *
  * May run before the function of the call has returned.
  *
- * Context: In the kernel any but NMI, including hard interrupts. In userspace any
+ * Context: In the kernel any except NMI, including hard interrupts. In userspace any
  * thread, and signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
  * Return: 0, or -EINVAL if no call is deferred with @token: the call is completed
  * already, or the parent deferred it before a fork(). If @token is used for a new call,

@@ -48,8 +48,8 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * @why: filled on failure; may be NULL
  *
  * Existing objects of the backend are routed to the functions of the next name bound
- * to it. Functions that were registered at its keys without joining stay, and serve
- * the objects of the next name.
+ * to it. Functions at its keys whose providers have not joined it stay registered, and
+ * serve the objects of the next name.
  *
  * Context: Process context, may sleep.
  * Return: 0; -ENOENT; -EBUSY (a provider that joined the backend, or one of its
@@ -216,8 +216,8 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * known to have been running (reason STILL_INSIDE). Call this function again to
  * continue waiting; this also takes the device offline again if another caller brought
  * it online.
- * UNSERVED is reported with 0 only. The timeout does not cover a grace period, which
- * calls of atomic operators may prolong.
+ * Reason UNSERVED is reported only if 0 is returned. The timeout does not cover a grace
+ * period, which calls of atomic operators may prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.

@@ -5,12 +5,12 @@
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
- * A fast call looks the function up in one table and calls it. In special cases the
- * index byte is below @first_direct: undefined operators, counters, hooks,
- * functions of devices or of another type, keysets without a function. Of these,
- * dk__begin() handles the device of the first object, counters, and the kernel's
- * gate. dk__find() handles the devices of other objects, out of line. Everything
- * else takes the slow path.
+ * A fast call finds the function in one table (struct dk__table), by an index byte, and
+ * calls it. In special cases the byte is below @first_direct of the table: undefined
+ * operators, counters, hooks, functions of devices or of another type, keysets without a
+ * function. Of these, dk__begin() handles the device of the first object, counters, and
+ * the kernel's gate. dk__find() handles the devices of other objects, out of line.
+ * Everything else takes the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -101,9 +101,9 @@ struct dk__table {
 	const void *retired[DK__RETIRED];
 	const struct dk__index *index;
 	const struct dk__devices *devices;
-	__u32 first_direct;	/* smallest index byte of an entry that is called directly */
+	__u32 first_direct;	/* @lowest, or one of the values below */
 	__u8 num;		/* number of entries */
-	__u8 lowest;		/* smallest such byte if @first_direct is above all index bytes */
+	__u8 lowest;		/* smallest index byte of a function of the operator's own type */
 	__u8 private_kind;
 	__u8 flags;		/* of enum dk_op_flags */
 	__aligned_u64 sig;	/* hash of the functions' signature */
@@ -485,7 +485,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 
 /*
  * A slot protects a call's table and then its entry, which is part of the table's
- * memory; see lib/gate.c. The lowest bit is set in a pointer to a table.
+ * memory; see lib/gate.c. The lowest bit is set in a pointer to a table, but not in one
+ * to an entry.
  */
 struct dk__slot {
 	const void **at;

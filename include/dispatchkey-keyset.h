@@ -351,7 +351,7 @@ enum dk_parse_flags {
 /**
  * dk_key_parse() - parse the name of a key
  * @l: layout, NULL for v1
- * @name: any printable name or enumerator alias (CPUTensorId, CatchAll, ...)
+ * @name: the printed name of a key, or an enumerator alias (CPUTensorId, CatchAll, ...)
  * @flags: DK_PARSE_STRICT or 0
  * @key: set to the key
  * @why: filled on failure; may be NULL
@@ -764,8 +764,8 @@ unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * Also skips the modes that wrap an object. Equivalent to PyTorch's
- * legacyExtractDispatchKey().
+ * Also skips Python, PythonTLSSnapshot and, in some layouts, more keys (SEMANTICS 4.5).
+ * Equivalent to PyTorch's legacyExtractDispatchKey().
  *
  * Context: Any.
  * Return: The key, 0 if there is none.

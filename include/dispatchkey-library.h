@@ -109,7 +109,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
  * @lib: the library; need not be registered
  *
  * Releases the registrations in the order in which they were made, in one change. The
- * library may be registered again. Unregistering its provider has the same effect.
+ * library may be registered again. Unregistering its provider also unregisters it.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EDEADLK or -ESHUTDOWN as dk_provider_unregister().

@@ -20,8 +20,8 @@ extern "C" {
  *	listener was registered
  * @DK_EVENT_UNDEFINED: an operator was undefined
  * @DK_EVENT_IMPL: a function was registered for an operator
- * @DK_EVENT_LOST: events were lost for lack of memory. The changes that they
- *	report were made; read the whole state again (dk_registry_next_op())
+ * @DK_EVENT_LOST: events were lost for lack of memory. The changes themselves were
+ *	made; read the whole state again (dk_registry_next_op())
  */
 enum dk_event_kind {
 	DK_EVENT_DEFINED,

@@ -438,7 +438,8 @@ int dk_thread_init(void);
  * DK_INCLUDE() - include a set in this thread until the end of the block
  * @set: the keyset
  *
- * Like DK_LOCAL_INCLUDE(), for the thread's own local state. So are the guards below.
+ * Like DK_LOCAL_INCLUDE(), for the thread's own local state. The guards below are for
+ * this state, too.
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 

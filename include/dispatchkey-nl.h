@@ -23,6 +23,7 @@
  *
  *   -ENOENT	the module is not loaded or has no family in this network
  *		namespace; or the requested object does not exist
+ *   -ENODEV	the requested device does not exist
  *   -EPERM	a change, or reading restricted counters, without CAP_NET_ADMIN in
  *		the initial user namespace
  *   -EOPNOTSUPP	the module is older than the request
@@ -904,7 +905,7 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  * @gone: number of calls in @count whose counters no longer exist, because their
  *	functions or operators were removed
  * @readers: the users that may read the counters, of enum dk_nl_readers
- * @has_count: whether @count and @uncounted are valid; 0 if calls are not
+ * @has_count: whether @count, @uncounted and @gone are valid; 0 if calls are not
  *	counted or the user may not read the counters
  */
 struct dk_nl_stats {

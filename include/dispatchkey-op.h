@@ -165,8 +165,8 @@
  * @args: the names of the parameters in parentheses, in the same order
  * @objs: what it dispatches on, in order and in parentheses: pointers to
  *	struct dk_obj (NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and
- *	dk_list_obj() of a struct dk_list. A call may evaluate them more than once.
- *	They must neither sleep nor call the dispatcher.
+ *	dk_list_obj() of a struct dk_list. A call may evaluate these expressions more
+ *	than once. They must neither sleep nor call the dispatcher.
  *
  * Write one line in a header; end it with a semicolon. All DK_OP() lines of one @id
  * in a program or module must be identical. If two differ, the linker picks one of
@@ -188,12 +188,12 @@
  *   keyset
  * * ``id_for_key(op, local, key, params)`` - call the function registered at one key;
  *   see dk_call_enter_key()
- * * ``id_by_keyset(op, local, ks, params)`` - call by a keyset, without a call to
- *   redispatch; see dk_call_enter_keyset()
+ * * ``id_by_keyset(op, local, ks, params)`` - redispatch by a keyset, from outside a
+ *   call; see dk_call_enter_keyset()
  * * ``id_pack(fn, c, params)`` - from inside a function: call a boxed function with
  *   these arguments
  * * ``id_unpack(fn, c, args)`` - from inside a boxed function: call a function of
- *   the operator's type with its arguments
+ *   the operator's type with the same arguments
  * * ``id_op`` - the declaration, for dk_op_define() and DK_IMPL()
  * * ``struct id_args`` - the parameters, as boxed functions take them
  *

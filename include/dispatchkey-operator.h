@@ -218,7 +218,7 @@ const char *dk_op_name(const struct dk_op *op);
  *	dk_call
  * @DK_IMPL_F_BLOCK: allow a building block as key outside of the arrays of
  *	backends and devices, as in PyTorch. No call is routed to such a function,
- *	but the rules count it as registered (SEMANTICS 7.2, 4 and 6a)
+ *	but the rules count it as registered (SEMANTICS 7.2, rules 4 and 6a)
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,
@@ -266,9 +266,9 @@ struct dk_impl {
  *	entry for the key, so that no call can reach the function. May be NULL
  *
  * The newest function at a key is used. Registration does not wait for running
- * calls. Replaced tables are freed after a grace period; in userspace a registration
- * that finds 64 or more retired objects waits for a grace period, with the lock
- * released.
+ * calls. Replaced tables and other retired objects are freed after a grace period; in
+ * userspace a registration that finds 64 or more of them waits for one, with the
+ * registry's lock released.
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from inside a function of an atomic operator.

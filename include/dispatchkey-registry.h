@@ -143,8 +143,8 @@ struct dk_provider {
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (NULL, size, name), -EPROTO (ABI or layout), -EEXIST (already
- * registered, or memory of a provider that was freed without unregistering), -EBUSY
- * (it is being unregistered), -ENOMEM, -ESHUTDOWN.
+ * registered, or @prov reuses the memory of a provider that was freed while registered),
+ * -EBUSY (it is being unregistered), -ENOMEM, -ESHUTDOWN.
  */
 int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
 
@@ -156,7 +156,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * enter them. New calls are routed to the next candidate. Needs no free memory. May be
  * called concurrently; each caller waits. If functions of two providers unregister each
  * other's provider, both wait forever. Every ten seconds, a message in the kernel's log or
- * on stderr names a call that it waits for.
+ * on stderr names a call that this function waits for.
  * dk_provider_unregister_timeout() with DK_NO_TIMEOUT does the same and gives a
  * reason.
  *
@@ -207,8 +207,8 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @ms: lower bound of its running time in milliseconds: the time since the end of the
  *	grace period with which unregistering the provider begins, 0 before that. For a
  *	deferred call, the time since dk_call_defer()
- * @op: the operator that was called. For a call to a backend fallback it is
- *	"fallback for KEY" in userspace and, if the call is deferred, everywhere
+ * @op: the operator that was called, or "fallback for KEY" for a call to a backend
+ *	fallback if the call was made in userspace or is deferred
  * @label: label of the function
  * @thread_name: name of the task or thread; "(exited)" for a thread that has ended
  *	without leaving the call, or a userspace thread that is running its last

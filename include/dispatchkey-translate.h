@@ -91,9 +91,9 @@ void dk_translate(struct dk_translation *t, const struct dk_layout *from,
  * @t: the translation
  * @note: filled with the note
  *
- * Notes are in this order: lost backends, keys of the set by rising priority, keys
- * of the result that were not in the set. If there are no notes, translating back
- * gives the same set.
+ * Notes are in this order: bits without meaning, lost backends, building blocks, runtime
+ * keys of the set by rising priority, then ADDED and ALONE. If there are no notes,
+ * translating back gives the same set.
  *
  * Context: Any.
  * Return: 1, or 0 at the end.

@@ -453,9 +453,9 @@ template <std::size_t... I> struct on {
 namespace detail {
 
 /*
- * True if T is a complete type. By separates the two uses, calls and the description of
- * parameters: a compiler evaluates the template only once for each use, and T can still
- * be incomplete when the description is evaluated.
+ * True if T is a complete type. The parameter By separates the two uses, calls and the
+ * description of parameters: a compiler evaluates the template only once for each use, and
+ * T can still be incomplete when the description is evaluated.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -472,8 +472,8 @@ template <class T, class By = by_call> constexpr bool is_object()
 }
 
 /*
- * Describes the objects of a parameter: is, whether it has any; many, whether they are in
- * a list. each() passes them to a function object.
+ * Describes the objects of a parameter. @is is true if it has any, @many if they are in a
+ * list. each() passes them to a function object.
  */
 template <class T, class = void> struct visit {
 	static constexpr bool is = false, many = false;
@@ -1618,8 +1618,8 @@ public:
 		return h ? call<DK__HOW_TYPED>(h.get(), request(h.get(), l), a...) : -ENOENT;
 	}
 	/*
-	 * Calls by a keyset, without a call to redispatch. The keysets of the objects and
-	 * the local state are ignored. See dk_call_enter_keyset().
+	 * Redispatches by a keyset, from outside a call. The keysets of the objects and the
+	 * local state are ignored. See dk_call_enter_keyset().
 	 */
 	int by_keyset(keyset ks, A... a)
 	{
@@ -1633,7 +1633,10 @@ public:
 
 		return h ? slow(rq, a...) : -ENOENT;
 	}
-	/* Redispatches by a keyset, from inside a function; below() by the keys below its key. */
+	/*
+	 * Redispatches by a keyset, from inside a function. below() redispatches to the keys
+	 * below the one that the call was routed by.
+	 */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
 		const bool may = dk__may_redispatch(from, &decl_);
@@ -2000,7 +2003,10 @@ public:
 			return dk_library_def_impl(&state_->lib, &decl, how.flags, &impl, h, &why);
 		});
 	}
-	/* Registers a function at @key or, if it is not set, at the library's key or catch-all. */
+	/*
+	 * Registers a function at @key or, if @key is not set, at the library's key. If that is
+	 * not set either, registers the function as the catch-all.
+	 */
 	template <auto f, class F, class On>
 	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)

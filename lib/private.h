@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-/* A thread's parts, by the id of their block. */
+/* The parts of a thread, which contain its counters, by the id of their block. */
 struct dkc_parts {
 	struct dkc_parts *before;	/* the smaller array before this one; may still be read */
 	u32 size;

@@ -260,7 +260,7 @@ static void back_off(unsigned int try)
 }
 
 /*
- * Called after genetlink, not the module, returned -ENOENT, which has no text. Reconnects.
+ * Called after an -ENOENT without a text, which is from genetlink, not the module. Reconnects.
  * Returns 0 if the family has a new number, because the module was reloaded.
  */
 static int reconnect(struct dk_nl *nl)

@@ -138,7 +138,7 @@ static bool has_device(const struct dk_layout *l, const struct device *d)
 	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
 }
 
-/* Before MTIA was added, PrivateUse1 had its number. */
+/* Before MTIA was added, PrivateUse1 had the number that MTIA has now. */
 static unsigned int device_number(const struct dk_layout *l, const struct device *d)
 {
 	return d->number > 19 && !dkc_find_backend(l, "MTIA") ? d->number - 1 : d->number;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Listeners: a notifier queues each event under the registry's lock and reports the queue after
- * the lock was released. One thread reports at a time, in the order of the queue. A thread that
- * finds another one reporting returns, and the other thread also reports its events. A change
- * never fails because of its events: those that cannot be allocated are counted, and their
- * number is reported after the queue.
+ * the lock was released. One thread reports at a time, in the order of the queue. If another
+ * thread is already reporting, a thread returns at once, and the other one also reports its
+ * events. A change never fails because of its events: those that cannot be allocated are
+ * counted, and their number is reported after the queue.
  */
 #include "pytorch.h"
 

@@ -7,7 +7,7 @@
 
 /* With this limit, a prefix and the name of a backend together fit in DK_NAME_MAX. */
 #define NAME_MAX_LEN	56
-/* The default without a line "strict": PyTorch's parser accepts the keys of all backends. */
+/* For a functionality without a line "strict": PyTorch's parser accepts all its keys. */
 #define ALL_BACKENDS	0xffff
 
 struct reader {

@@ -42,7 +42,7 @@ int dk_replay_put_text(struct dk_replay *r, struct dk_op *op,
 	return put(r, &t);
 }
 
-/* The same for an operator by name. */
+/* Like dk_replay_put_text(), for an operator by name. */
 static int put_op(struct dk_replay *r, const char *name,
 		  size_t (*print)(struct dk_op *op, char *buf, size_t size))
 {

@@ -86,7 +86,7 @@ static void put_index(struct dk_format *t, struct dk_keyset ks)
 
 /* ---- sets ------------------------------------------------------------------- */
 
-/* The position in a list of names, in lines that fit, with commas between the names. */
+/* The position in a list of names with commas, broken into lines of at most COLUMNS. */
 struct names {
 	size_t indent;
 	size_t column;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The transcript interpreter runs commands in a bare registry and prints answers. The checker
- * compares these answers with those of a transcript. The code is freestanding, uses only the
- * public API, and is shared by dkctl, the tests and the kernel.
+ * The transcript interpreter runs commands in a bare registry (without builtin fallbacks) and
+ * prints answers. The checker compares these answers with those of a transcript. The code is
+ * freestanding, uses only the public API, and is shared by dkctl, the tests and the kernel.
  */
 #ifndef _DK_REPLAY_H
 #define _DK_REPLAY_H
@@ -73,8 +73,9 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r);
 /**
  * dk_replay_parse_set() - parse a set, including private names of backends
  * @l: the layout
- * @reg: a registry of that layout, or NULL without private names
- * @word: as for dk_keyset_parse(), or such as "edu|Autogradedu", in upper or lower case
+ * @reg: a registry of that layout, or NULL if there are no private names
+ * @word: as for dk_keyset_parse(), or with private names in upper or lower case, such as
+ *	"edu|Autogradedu"
  * @ks: takes the set
  * @why: set on failure, names the wrong part; may be NULL
  *

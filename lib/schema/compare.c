@@ -66,7 +66,7 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	return dkc_accept(why);
 }
 
-/* Returns the type that a C++ function has for the name of a type: enumerations are ints. */
+/* Returns the name that a type has in an inferred schema, where enumerations are ints. */
 static const char *real_name(const char *name)
 {
 	return DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme") ?

@@ -166,7 +166,7 @@ static struct dk_type *new_type(struct parser *p, enum dk_type_kind kind)
 {
 	struct dk_type *t = &p->types[p->num_types];
 
-	/* cannot happen: allocate() has counted at least as many */
+	/* cannot happen: allocate() has computed an upper limit */
 	if (p->num_types == p->max_types)
 		return NULL;
 	p->num_types++;
@@ -231,7 +231,7 @@ static bool begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* True for the types of PyTorch. Any other name in lower case is a type variable. */
+/* True for PyTorch's types, and for any name in lower case, which may be a type variable. */
 static bool is_known(const char *name)
 {
 	const char *s = name;

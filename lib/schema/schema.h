@@ -32,7 +32,7 @@ char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
 bool dkc_type_dispatched(const struct dk_type *t);
 /*
  * Compares the parameters of a declaration with a schema. Returns 0 if calls dispatch on the
- * same arguments by both, or if the parameters are not described.
+ * same arguments according to both, or if the parameters are not described.
  */
 int dkc_schema_matches(const struct dk_schema *s, const struct dk_op_decl *decl,
 		       struct dk_diag *why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * A first-fit allocator on bare metal, in memory that the caller supplies. The memory is
- * divided into pieces. Allocation merges adjacent free pieces when it passes them.
+ * divided into pieces. Allocation merges adjacent free pieces while it searches.
  */
 #include "../../core/change/change.h"
 

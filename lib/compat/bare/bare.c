@@ -88,8 +88,8 @@ void dkc_bare_free(void *p)
 }
 
 /*
- * A call of an atomic operator is a read section. Its function may change the registry, and still
- * uses the former table.
+ * A call of an atomic operator is a read section. Its function may change the registry while the
+ * call still uses the old table, so retired objects are freed only after the section.
  */
 void dkc_free_rcu(struct rcu_head *r)
 {

@@ -56,7 +56,7 @@ struct rcu_head {
 	struct rcu_head *next;
 };
 
-/* Its rcu_head must be the first member of what is freed. */
+/* The rcu_head must be the first member of the object that is freed. */
 void dkc_free_rcu(struct rcu_head *r);
 
 #define rcu_read_lock()		((void)dk__bare_sections++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The kernel's names in userspace: the C library, pthreads, the compiler's atomics and
- * liburcu's bp flavour.
+ * The kernel's names in userspace, implemented with the C library, pthreads, the compiler's
+ * atomics and liburcu's bp flavour.
  */
 #ifndef _DKC_USER_KERNEL_H
 #define _DKC_USER_KERNEL_H
@@ -100,7 +100,7 @@ struct rcu_head {
 	struct rcu_head *next;
 };
 
-/* lib/rcu.c: frees memory after a grace period. Its rcu_head must be its first member. */
+/* lib/rcu.c: frees an object after a grace period. The rcu_head must be its first member. */
 void dkc_free_rcu(struct rcu_head *r);
 void dkc_synchronize_rcu(void);
 #define synchronize_rcu()	dkc_synchronize_rcu()
