@@ -6,7 +6,7 @@ struct module;
 
 struct dk_registry;
 
-/* Calls @f with each registry, with its lock held. */
+/* Calls @f with each registry, while the lock of that registry is held. */
 void dkc_each_registry(void (*f)(struct dk_registry *reg));
 /* Unregisters what @mod has left registered, in all registries. May sleep. */
 void dkc_module_cleanup(const struct module *mod);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gate of the kernel module: records which tasks are inside which provider.
+ * The gate of the kernel module: records which task is inside a function of which provider.
  *
  * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call
  * takes the next slot with preemption disabled, so that no two tasks take the same one,
@@ -8,10 +8,10 @@
  * write no cache line that another CPU uses, unless the task has migrated meanwhile. A
  * call that finds no free slot is added to the overflow list of its CPU.
  *
- * A waiter reads all slots and overflow lists. Before that, it has unpublished the
- * functions and waited for a grace period, so every call that found them is recorded. A
- * deferred call is added to a list before its function returns, and stays there until it
- * is completed.
+ * A task that waits for the calls of a provider reads all slots and overflow lists. Before
+ * that, it has unpublished the functions and waited for a grace period, so every call that
+ * found them is recorded. A deferred call is added to a list before its function returns,
+ * and stays there until it is completed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +31,7 @@
 #include "../lib/core/change/change.h"
 #include "gate.h"
 
-/* If more calls in flight than this were entered on one CPU, entering takes a lock. */
+/* If this many calls that were entered on a CPU are in flight, the next call takes a lock. */
 #define GATE_SLOTS	16
 
 struct gate_slot {
@@ -52,7 +52,7 @@ struct gate_cpu {
 
 /*
  * A call in an overflow list. This struct is in the storage passed to dkc_gate_take(). The
- * first word of the storage is the address of the call's slot, or 0 for this struct.
+ * first word of the storage is the address of the call's slot, or 0 if the call has none.
  */
 struct gate_overflow {
 	u64 no_slot;
@@ -196,7 +196,7 @@ static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 {
 	take_another_slot(storage->gate, storage->entry.reg, op);
 	preempt_enable();
-	__acquire(RCU);		/* the caller's section; sparse expects it here */
+	__acquire(RCU);		/* for sparse: the caller has begun the section */
 	rcu_read_unlock();
 	__might_sleep(__FILE__, __LINE__);
 }
@@ -222,7 +222,7 @@ void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 	}
 	slot_take(free, storage->gate, entry.reg, c->op);
 	preempt_enable();
-	__acquire(RCU);		/* the caller's section; sparse expects it here */
+	__acquire(RCU);		/* for sparse: the caller has begun the section */
 	rcu_read_unlock();
 	__might_sleep(__FILE__, __LINE__);
 }
@@ -232,9 +232,7 @@ static wait_queue_head_t *queue_of(const void *on)
 	return &gate_queues[hash_ptr(on, GATE_QUEUE_BITS)];
 }
 
-/*
- * Wakes a waiter for @key or, if @key is NULL, any waiter. Does not wake the others in the queue.
- */
+/* Called for each waiter in a queue. Wakes it if @key is NULL, or is what it waits for. */
 static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
 		       void *key)
 {
@@ -426,8 +424,8 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 
 /*
  * The read section keeps the memory of each task for which @match is called, even if the task
- * exits. But if an oops killed a task in its function, the task may already be freed. Another task
- * at the same address is then mistaken for it.
+ * exits. But the call of a task that an oops killed stays recorded. That task may already be
+ * freed, and another task at the same address is then mistaken for it.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -457,7 +455,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 	return any_recorded(NULL, match, data) || any_deferred(prov, match, data);
 }
 
-/* Returns the time until a deadline in jiffies, at least one. */
+/* Returns the time until @deadline, in jiffies, but at least one jiffy. */
 static unsigned long timeout_until(u64 deadline)
 {
 	u64 now = dkc_now();

@@ -6,7 +6,7 @@
 #include <linux/module.h>
 
 #include "netlink_impl.h"
-/* This file is included, because its multicast groups are static. */
+/* The generated file is included, not linked, because its multicast groups are static. */
 #include "netlink_gen.c"
 
 /*

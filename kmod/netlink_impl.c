@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions in messages, and the command impl-get, which reports registered functions.
+ * Registered functions in messages, and the command impl-get, which reports them.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -154,7 +154,7 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 		mutex_lock(&reg->lock);
 		/* the same value as in dk_nl_dump_begin() */
 		cb->seq = (u32)reg->generation + 1;
-		/* also report a change that was made before the first message */
+		/* also report a change between here and the first message */
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
@@ -339,7 +339,10 @@ bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 {
 	const struct dkc_reg *r = impls->reg[i];
 
-	/* check this first: if the key's backend is offline, no newer function ends the loop */
+	/*
+	 * Check this first: if the key's backend is offline, no newer function may serve, and
+	 * the loop would visit all of them.
+	 */
 	if (!dkc_may_serve(r))
 		return false;
 	while (i--) {

@@ -96,13 +96,13 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 
 /*
  * The limit of the work in one critical section of the registry's lock: about 100 us, because
- * any user may send requests. The unit is one function visited or one CPU's part of a counter
- * read. Sorting the functions of one operator is not split.
+ * any user may send requests. The unit is one function that is visited or, when a counter is
+ * read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
  */
 #define DK_NL_WORK_MAX		4096
 /* The work to evaluate a table entry by the rules, without the functions it visits. */
 #define DK_NL_EVALUATION	32
-/* The same limit for sorting operators by name, in compared names and visited slots. */
+/* Like DK_NL_WORK_MAX, for sorting operators by name: in compared names and visited slots. */
 #define DK_NL_ORDER_MAX		2048
 /* The maximum number of restarts of an answer, each because the registry has changed. */
 #define DK_NL_STARTS_MAX	8

@@ -25,7 +25,7 @@
 #define dkc_free_table_rcu(table)	kvfree_rcu(table, rcu)
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
-/* kmod/gate.c. The kernel reports a network device that is still in use at the same interval. */
+/* kmod/gate.c. As often as the kernel reports a network device that is still in use. */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \

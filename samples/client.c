@@ -421,7 +421,7 @@ static unsigned int bound_backend(const char *name)
 /* Width of the names in the table. With 16 columns of width 5, a line has width 100. */
 #define LABEL	20
 
-/* Prints the column heads, which have at most 4 characters; private backends' are shortened. */
+/* Prints the column heads, of at most 4 characters; those of private backends are shortened. */
 static void print_heads(unsigned int edu)
 {
 	unsigned int b;
@@ -438,7 +438,7 @@ static void print_heads(unsigned int edu)
 	putchar('\n');
 }
 
-/* Returns a functionality's name for the table; AutogradFunctionality gets its keys' prefix. */
+/* Returns a functionality's name for the table: "Autograd" for AutogradFunctionality. */
 static const char *table_name(unsigned int functionality)
 {
 	return functionality == DK_AUTOGRAD_FUNCTIONALITY ? "Autograd" :

@@ -74,7 +74,7 @@ enum edu_counter {
  * @regs: its registers
  * @lock: protects the factorial unit and @done
  * @done: completed by the interrupt of the factorial unit
- * @queue_lock: protects the DMA engine, @buf, @queue and what follows it
+ * @queue_lock: protects the DMA engine, @buf, and the members from @queue to @started
  * @queue: copies; the DMA engine works on the first one
  * @part: length of the current transfer, in bytes
  * @from_card: whether the transfer is from the card to @buf
@@ -261,7 +261,7 @@ static void edu_end_jobs(struct edu_card *card, struct sample_job *job)
 		next = job->next;
 		if (!job->err)
 			edu_count(card, EDU_SERVED_COPY, 1);
-		/* After the last completion, edu_remove() continues and waits for this code. */
+		/* After the last completion, edu_remove() proceeds, then waits for this code. */
 		if (job->is_deferred)
 			WARN_ON_ONCE(dk_call_complete(&job->token, job->err));
 		job->done(job, job->err);

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Shared by the scripts that run many tests and count them: check, check-all and
-# check-debug. They set "me", their name, change to the project's folder, source
+# check-debug. They set "me" to their name, change to the project's folder, source
 # this file and call setup.
 #
 # shellcheck disable=SC2154 # me

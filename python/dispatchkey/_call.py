@@ -2,8 +2,8 @@
 """Calls, and the Python functions that serve them.
 
 The library passes a function a pointer to a struct of the arguments. For a call that
-Python makes, a frame of the thread also keeps the arguments as Python values, and the
-result. The frame is found by the pointer. A call that C makes has no frame.
+Python makes, a Frame object of the thread also keeps the arguments as Python values, and
+the result. It is found by the pointer. A call that C makes has no Frame.
 """
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _frame_of(address: int) -> Optional[Frame]:
 
 
 def unserved(registry: Registry, name: str, result: int, keys: KeySet) -> Exception:
-    """Return the exception for a call that the dispatcher did not make."""
+    """Return the exception for a call that returned an errno and raised no exception."""
     number = -result
     if number in (errno.ENOSYS, errno.ENOTUNIQ):
         with registry._operator(name) as op:
@@ -102,7 +102,7 @@ def unserved(registry: Registry, name: str, result: int, keys: KeySet) -> Except
 
 
 class Call:
-    """The call that a function serves, as its first argument with with_call=True.
+    """The call that a function serves; the function's first argument if with_call is true.
 
     operator  the operator's name
     keys      the keyset that it was routed by

@@ -12,7 +12,7 @@ OK, DIFFERS, WRONG, NOT_LOADED, NOT_WRITTEN = range(5)
 
 
 class NotWritten(Exception):
-    """A file or the standard output cannot be written. The text names both and the reason."""
+    """A file or the standard output cannot be written. The text states which, and why."""
 
 
 def name() -> str:

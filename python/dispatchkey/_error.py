@@ -94,7 +94,7 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     lower: dict[str, str] = {}
     for name in names:
         lower.setdefault(name.lower(), name)
-    # Two swapped letters in a short word such as "cup" make up a large part of it.
+    # Two swapped letters change a large part of a short word such as "cup".
     cutoff = 0.65 if len(word) <= 4 else 0.7
     close = difflib.get_close_matches(word.lower(), list(lower), 2, cutoff)
     return f"did you mean {' or '.join(lower[n] for n in close)}?" if close else ""

@@ -207,7 +207,7 @@ class Explanation:
 
 
 def names_of(keys: KeySet) -> list[str]:
-    """Return the names in a set, including functionalities and backends without the other."""
+    """Return the names of a set's keys, and of functionalities or backends that form no key."""
     names = [key.name for key in keys]
     halves = [f for f in keys.layout.functionalities
               if f.kind == "building-block" and f.keyset.bits & keys.bits]

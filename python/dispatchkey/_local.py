@@ -13,7 +13,7 @@ from ._keyset import Keys, KeySet
 from ._library import lib
 
 _threads = threading.local()
-# The sets in a local state are XORed with those of a new thread in layout v1.
+# A local state holds each set XORed with that of a new thread in layout v1.
 _NEW_INCLUDED, _NEW_EXCLUDED = (Layout().constant(f"default_{which}_set").bits
                                 for which in ("included", "excluded"))
 

@@ -111,7 +111,7 @@ class Packer:
 
     @staticmethod
     def _pack_int(out: _abi.dk_value, value: Any, what: str) -> None:
-        if isinstance(value, str):      # an enumerator's name, a default; only Python uses it
+        if isinstance(value, str):      # an enumerator's name, as in a default; only Python uses it
             return
         if not isinstance(value, int):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")

@@ -68,7 +68,7 @@ class Registration:
 
 
 class _Kept:
-    """A function in the form that the library needs. It must be kept until it is drained."""
+    """A function in the form that the library needs. Keep it until no call can be inside."""
 
     def __init__(self, registry: Registry, fn: Any, key: int, name: Optional[bytes],
                  label: str, definition: Optional[Definition], with_call: bool):
@@ -150,7 +150,7 @@ class _Registrar:
 
     def impl(self, name: str, key: Optional[KeyName] = None, fn: Any = None, *,
              label: Optional[str] = None, with_call: bool = False) -> Any:
-        """Register a function of an operator at a key; a decorator without fn.
+        """Register a function of an operator at a key; without fn, return a decorator.
 
         name       the operator, which may be defined later
         key        a runtime key such as "CPU", or an alias key such as "Autograd"; None
@@ -197,10 +197,11 @@ class _Registrar:
                  label: Optional[str] = None) -> Function: ...
 
     def fallback(self, key: KeyName, fn: Any = None, *, label: Optional[str] = None) -> Any:
-        """Register a function for all operators that have none at a key; a decorator without fn.
+        """Register a function for all operators that have none at a key.
 
         The function is called with the Call and then the operator's arguments. With
-        `fallthrough` instead of a function, calls are routed past the key.
+        `fallthrough` instead of a function, calls are routed past the key. Without fn,
+        returns a decorator.
         """
         if fn is None:
             return lambda f: self.fallback(key, f, label=label)
@@ -244,7 +245,7 @@ class Library(_Registrar):
             result = lib.dk_library_register(self._lib, why)
         if result < 0:
             raise from_diag(why, result)
-        # This does not refer to the Library itself, which holds the registry.
+        # Not the Library itself: it refers to the registry, which could never be collected then.
         self._handle = (self._lib, texts, self._kept)
         registry._handles.libraries[id(self._lib)] = self._handle
 
@@ -632,7 +633,7 @@ class Registry(_Registrar):
     # ---- registrations --------------------------------------------------------------------
 
     def operators(self) -> list[Operator]:
-        """Return all operators, by name, including those with functions but no definition."""
+        """Return all operators, sorted by name, also those with functions but no definition."""
         info, after, found = self._sized(_abi.dk_op_info), None, []
         with self._handles.use() as ptr:
             while lib.dk_registry_next_op(ptr, after, info) == 0:
@@ -642,7 +643,7 @@ class Registry(_Registrar):
         return found
 
     def impls(self, name: str) -> list[Registration]:
-        """Return the functions of an operator, by key, the newest first."""
+        """Return the functions of an operator, sorted by key, the newest first at each key."""
         info = self._sized(_abi.dk_impl_info)
         found: list[Registration] = []
         with self._operator(name) as op:

@@ -86,7 +86,7 @@ class Schema:
         return None if any("[" in t for t in types) else len(types)
 
     def check_dispatched(self, number: int, name: str = "") -> None:
-        """Raise TypeError if a call of the operator dispatches on fewer arguments than this."""
+        """Raise TypeError if a call of the operator dispatches on fewer arguments than `number`."""
         takes = self.dispatched
         if takes is not None and number > takes:
             raise TypeError(f"{name or self.full_name} dispatches on {takes} of its arguments, and "

@@ -155,7 +155,7 @@ static int calls(struct dk_obj on_cpu, struct dk_obj on_npu)
 	int err = my_add(&c, &a, &b);			/* add_cpu */
 
 	if (!err)
-		err = my_add(&c, &c, &b);		/* add_npu: it has the highest backend */
+		err = my_add(&c, &c, &b);		/* add_npu: c is on the highest backend */
 	dk_local_include(&traced, DK_SET(DK_TRACER));
 	if (!err)
 		err = my_add_in(&traced, &c, &a, &c);	/* add_trace, then add_npu */

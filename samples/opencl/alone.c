@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Measures the throughput of each place while nothing else runs. */
+/* Measures the throughput of each place, the CPU or a card, while nothing else runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static int run_deferred(struct bufs *b)
 
 #define MFLOATS(n)	((n) * 4.0 * LONG_VECTOR)
 
-/* A column: the rate of the work of a call in @unit or, if @unit is NULL, the time of a call. */
+/* A column, in @unit: a call's @work per second or, if @work is 0, the time of a call. */
 static const struct column {
 	const char *title, *unit;
 	int (*run)(struct bufs *b);

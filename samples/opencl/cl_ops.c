@@ -253,7 +253,10 @@ static int axpy_cl(struct dk_call *c, struct buf *y, float a, const struct buf *
 	return served(card->server, RT_AXPY, error);
 }
 
-/* Called on a thread of OpenCL. After the call is completed, unregistering need not wait. */
+/*
+ * Called on a thread of OpenCL, or by axpy_async_cl() itself if the work has already ended. When
+ * the call is completed, unregistering the card no longer waits for it.
+ */
 static void complete(struct job *job, int result)
 {
 	struct cl_card *card = job->owner;

@@ -141,7 +141,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 		TORCH_WARN("backward() will not work on cards, because it was called before the "
 			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
-	/* PyTorch's functions for all backends fail here, or fail for tensors without elements. */
+	/* For these, PyTorch's functions for all backends fail on cards, or without elements. */
 	for (const char *name : { "conj_physical_", "native_group_norm" })
 		m.impl(name, torch::CppFunction::makeFromBoxedFunction<&route>());
 }
@@ -200,7 +200,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 	m.impl("resize_", TORCH_FN(resize));
 }
 
-/* _copy_from() copies conjugate and negative tensors itself; PyTorch's fallback would call it. */
+/*
+ * _copy_from() copies conjugate and negative tensors itself. PyTorch's fallback would call it
+ * again, without end.
+ */
 TORCH_LIBRARY_IMPL(aten, Conjugate, m)
 {
 	m.impl("_copy_from", torch::CppFunction::makeFallthrough());

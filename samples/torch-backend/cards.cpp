@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-/* Made at its first use, because PyTorch's registrations can run before it is initialised. */
+/* Made at its first use: PyTorch's registrations can run before a global is initialised. */
 struct machine {
 	card cards[num_cards];
 	dk_provider provider = DK_PROVIDER("host");

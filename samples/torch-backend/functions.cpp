@@ -74,7 +74,8 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 
 /*
  * Queues the work on the card that the call was routed to. Without a card, runs it now on the
- * host, which serves the tensors of unplugged cards. Such a card can still have work to do.
+ * host, which serves the tensors of unplugged cards. A card that is just being unplugged can
+ * still have queued work, for which this waits first.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NO_COLOR is a convention that many programs follow, see no-color.org. */
+/* NO_COLOR is a convention that many programs follow: see no-color.org. */
 static bool is_wanted(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -159,7 +159,7 @@ static void put_subcommands(struct completion *c)
 		candidate(c, s->name, s->summary);
 }
 
-/* Prints the names of the kind of thing that a word or a subcommand stands for. */
+/* Prints all names of the kind @of, such as "device". Returns false for an unknown kind. */
 static bool put_names(struct completion *c, const char *of, size_t len)
 {
 	static const char *const live[] = { "backend", "device", "op", "provider", "limits" };

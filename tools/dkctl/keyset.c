@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl keyset: parses a set in any form and prints all of them. */
+/* dkctl keyset: parses a set in any form, and prints it in all forms. */
 #include "dkctl.h"
 
 #include <stdlib.h>

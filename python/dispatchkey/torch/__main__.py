@@ -281,7 +281,7 @@ def _missing(options: argparse.Namespace) -> int:
 
 
 def _show_notes() -> None:
-    """Print a warning of what an answer omits as a message of the command."""
+    """Print warnings about what an answer omits as messages of the command."""
     before = warnings.showwarning
 
     def show(message: Union[Warning, str], category: type[Warning], filename: str, lineno: int,

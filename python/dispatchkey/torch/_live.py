@@ -28,7 +28,7 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
                     r"\[(?P<rule>[a-z ]+)\]$")
 
 
-# The private functions of torch._C that this package calls, and what does not work without each.
+# The private functions of torch._C that this package calls, and what follows if one is missing.
 # Other releases can lack some. They are accessed only through internal() and optional().
 PRIVATE = {
     "_EnablePythonDispatcher": "the overload of a function is chosen by the types of arguments",
@@ -129,7 +129,7 @@ def internal(name: str) -> Any:
 
 
 def lacks(name: str) -> str:
-    """Return a sentence on what this PyTorch lacks, and on what does not work without it."""
+    """Return a sentence on what this PyTorch lacks, and on what follows from that."""
     return f"PyTorch {pytorch().__version__} has no torch._C.{name}(): {PRIVATE[name]}"
 
 
@@ -175,8 +175,8 @@ _NEEDED = {"tables", "sets"}
 def _first_difference(_version: str, layout_name: str) -> str:
     """Describe the first key that PyTorch numbers or names differently from the layout, or "".
 
-    The numbers of names, the names of numbers, the number of backends, and bits are compared
-    as far as this PyTorch reports them.
+    Compares the number of backends, and the number and bits of each name and the name of each
+    number, as far as this PyTorch reports them.
     """
     of, c = Layout(layout_name), pytorch()._C
     parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")

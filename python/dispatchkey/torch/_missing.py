@@ -55,7 +55,7 @@ class Coverage:
     key       the key of the backend
     autograd  its autograd key
     version   of PyTorch
-    served    each operator, by name
+    served    each operator, sorted by name
     """
 
     key: Key

@@ -138,7 +138,7 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
             seen.append((_live.keys_of(t, layout).bits, included.bits, excluded.bits))
         return t
 
-    # Each vmap removes a dimension of the tensors, so they need one for each.
+    # Each vmap removes a dimension, so the tensor gets one for each change.
     value: Any = 0.0
     for _ in changes:
         value = [value]

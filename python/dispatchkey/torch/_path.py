@@ -207,7 +207,7 @@ def _hop(why: Explanation, stale: dict[str, _stale.StaleEntry]) -> Hop:
     return Hop(why.route.key, entry.label, f"stale {real.functions[0].rule}", why, real.sources[0])
 
 
-# The operators whose functions at BackendSelect ignore the keys of their tensors afterwards.
+# The operators whose functions at BackendSelect redispatch without the keys of the tensors.
 _PINNED = ("aten::is_pinned", "aten::_pin_memory")
 
 
@@ -223,7 +223,7 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
             left = made_on if name in _PINNED else left | made_on
         if not left.highest.number:
             break
-        # The keys of a redispatch are those of its arguments, if it has any.
+        # The keys left are those of an argument or, if the operator takes none, the included set.
         nothing = KeySet(layout=registry.layout)
         with force(nothing if takes_any else left, nothing):
             hops.append(_hop(registry.explain(name, *([left] if takes_any else [])), stale))

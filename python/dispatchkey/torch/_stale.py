@@ -111,7 +111,7 @@ class _Tables:
         self._arguments = live.schema[live.schema.index("("):]
 
     def of(self, keys: frozenset[Key]) -> list[Entry]:
-        """Return the table with the functions at these keys. A label begins with a number."""
+        """Return the table with the functions at these keys. Labels begin with their numbers."""
         if keys not in self._known:
             name = self._registry.define(f"stale::s{len(self._known)}{self._arguments}")
             for i, m in enumerate(self._impls):
@@ -190,7 +190,7 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
 
 
 def _is_clean(live: _live.Operator) -> Optional[bool]:
-    """Return whether PyTorch finds all entries equal to the computed; None without a check."""
+    """Return whether PyTorch's check finds no stale entry; None if PyTorch lacks the check."""
     check = _live.optional("_dispatch_check_invariants")
     if check is None:
         return None

@@ -62,7 +62,7 @@ def path_of(call: TorchCall) -> str:
 
 @dataclass(frozen=True, repr=False)
 class WhatIfs:
-    """The effect of each of several changes on a call. print() writes a table, a notebook shows it.
+    """The effect of each of several changes on a call. print() and notebooks show a table.
 
     call     the call
     changes  the effect of each change

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl backend: lists backends, switches them on and off, releases their names. */
+/* dkctl backend: lists backends, switches them on and off, and releases their names. */
 #include "live.h"
 
 #include <string.h>

@@ -60,7 +60,8 @@ static bool computes(struct live *v, const struct dk_nl_counter *c)
 
 /*
  * Names the server of calls to a composite function, which serves backends without a
- * function of their own. It is the provider, also if that has the name of a backend.
+ * function of their own. The server is the provider, with "provider " before its name if a
+ * backend has the same name.
  */
 static void name_composite(struct live *v, const struct dk_nl_counter *c, char *buf,
 			   size_t size)
