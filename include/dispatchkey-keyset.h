@@ -379,8 +379,8 @@ int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
 /**
  * dk_keyset_parse() - parse a keyset
  * @l: layout, NULL for v1
- * @text: 0x..., or names of keys and backend bits joined by '|' or ',', or
- *	the output of dk_keyset_print()
+ * @text: 0x..., or names of keys (not alias keys) and backend bits, joined by '|' or
+ *	',', or the output of dk_keyset_print()
  * @ks: set to the keyset
  * @why: filled on failure; may be NULL
  *

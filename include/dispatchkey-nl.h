@@ -301,8 +301,7 @@ int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout);
  * @joined: number of providers that have joined it; may exceed @num_providers
  * @name: its displayed name, such as "edu" or "CPU"
  * @key_name: the layout's name for it, such as "PrivateUse1"
- * @providers: names of providers that have joined it, as many as fit into a
- *	message
+ * @providers: names of providers that have joined it, at most 16
  * @next: the next element, or NULL
  */
 struct dk_nl_backend {

@@ -207,8 +207,8 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @ms: lower bound of its running time in milliseconds: the time since the end of the
  *	grace period with which unregistering the provider begins, 0 before that. For a
  *	deferred call, the time since dk_call_defer()
- * @op: the operator that was called, or "fallback for KEY" for a call to a backend
- *	fallback if the call was made in userspace or is deferred
+ * @op: the operator that was called, which may be "fallback for KEY" for a call to a
+ *	backend fallback that was made in userspace or is deferred
  * @label: label of the function
  * @thread_name: name of the task or thread; "(exited)" for a thread that has ended
  *	without leaving the call, or a userspace thread that is running its last

@@ -151,7 +151,7 @@ struct dk_op_info {
 };
 
 /**
- * dk_registry_next_op() - walk the operators of a registry by name
+ * dk_registry_next_op() - walk the operators of a registry, sorted by name
  * @reg: the registry, NULL for the default one
  * @after: the previous name, which may be @info->name; NULL to begin
  * @info: filled with the operator; set @info->size first

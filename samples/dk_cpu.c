@@ -37,7 +37,7 @@ static int __init dk_cpu_init(void)
 		err = dk_op_define(&cpu, &sample_queue_copy_op, 0, &why);
 	if (err) {
 		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
-		/* Unregisters everything; does nothing if it is not registered. */
+		/* Unregisters everything. Does nothing if the provider is not registered. */
 		dk_provider_unregister(&cpu);
 	}
 	return err;

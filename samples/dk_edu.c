@@ -624,7 +624,7 @@ static int __init edu_init(void)
 		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
 	else
 		err = pci_register_driver(&edu_driver);
-	/* Unregisters everything; does nothing if it is not registered. */
+	/* Unregisters everything. Does nothing if the provider is not registered. */
 	if (err)
 		dk_provider_unregister(&edu);
 	return err;
