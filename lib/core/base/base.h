@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * String functions, reasons for failures, and the interface to the kernel or its substitute.
- * That interface is in world.h and gate.h.
+ * String functions and reasons for failures. The headers world.h and gate.h have the interface to
+ * the kernel or, in userspace and on bare metal, to its substitute.
  */
 #ifndef _DKC_BASE_H
 #define _DKC_BASE_H
@@ -11,9 +11,12 @@
 
 bool dkc_streq(const char *a, const char *b);
 char dkc_lower(char c);
-/* True if @word is in @list. Spaces separate its words; "abc*" matches what begins with "abc". */
+/*
+ * True if @word is in @list, whose words are separated by spaces. "abc*" in @list matches all words
+ * that begin with "abc".
+ */
 bool dkc_has_word(const char *list, const char *word);
-/* Copies with a NUL. A text that does not fit is cut off and ends in "...". */
+/* Copies @src and adds a NUL. A text that does not fit is cut off and ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
 /* Copies the first @n characters in the same way. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);

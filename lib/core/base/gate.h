@@ -73,7 +73,7 @@ static inline void dkc_deferred_unlink(struct dk_deferred *d)
 /*
  * Called under the gate's lock or, in the kernel, in a read section; must not block and must
  * not enter or leave the gate. The call may return at any time, so @in->reg and @in->op are valid
- * only if the caller keeps them.
+ * only if the caller keeps them from being freed.
  */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
@@ -96,7 +96,7 @@ static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_f
 
 /*
  * Records a call of the calling thread until dkc_gate_leave() with the same @storage. Fails with
- * -ENOMEM if the thread has no record and none can be allocated.
+ * -ENOMEM if the slots of the thread cannot be allocated or, on bare metal, are all in use.
  */
 #ifndef dkc_gate_enter
 int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);

@@ -3,17 +3,17 @@
  * The core is built for one of three worlds: the kernel, userspace or bare metal. Only the
  * #include lines below test which world it is.
  *
- * The core is written with the kernel's names. Userspace and bare metal supply the names
- * that it uses in their kernel.h: types and errno numbers, kvzalloc() and kvfree(), mutexes,
+ * The core is written with the kernel's names. In userspace and on bare metal, a file kernel.h
+ * defines those that the core uses: types and errno numbers, kvzalloc() and kvfree(), mutexes,
  * RCU, atomics and barriers, lockdep and sparse annotations.
  *
  * Each world also supplies the services below, in its world.h and in functions of kmod/,
  * lib/ or lib/compat/bare. gate.h describes the services for calls in flight.
  *
- * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. Where slots protect calls, the table is
- *			freed only when no slot points into it.
+ * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. In userspace, where slots show which
+ *			tables calls use, the table is freed only when no slot points into it.
  * dkc_flush_retired()	Frees the memory that kvfree_rcu() has collected, if there is a
- *			lot of it. The caller must hold no lock. It may be in a read section.
+ *			lot of it. The caller must hold no lock, but may be in a read section.
  * dkc_now()		Returns the time in ms, for deadlines; never 0.
  * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
  *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
@@ -21,10 +21,10 @@
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
- * dkc_cancel_off()	Defers cancellation of the calling thread until dkc_cancel_on().
- *			Both take the address of an int that keeps the previous state.
+ * dkc_cancel_off()	Defers cancellation of the calling thread until dkc_cancel_on(). Stores
+ *			the previous state in an int, which dkc_cancel_on() takes.
  * dkc_owner_name()	The name of a provider's module, or "".
- * dkc_owner_registers()	Called before a provider of this owner is registered.
+ * dkc_owner_registers()	Called with a provider's owner, before the provider is registered.
  * dkc_registry_created()	Called after a registry was made, before it is returned.
  * dkc_registry_destroyed()	Called when a registry is to be freed, before its last
  *			grace period.
@@ -35,8 +35,9 @@
  *			inside. NULL if the local state counts them.
  * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
  *			the parameters of a declaration, dkc_schema_compare() with the
- *			schema of a function. Only userspace has the grammar.
- * DKC_BUCKETS		The number of buckets in each hash table of a registry.
+ *			schema of a function. Only userspace has the grammar; elsewhere all
+ *			three return 0.
+ * DKC_BUCKETS		The number of buckets in @indexes and in @blocks of a registry.
  * DKC_FIRST_OPS	The number of slots in a registry's first table of operators.
  */
 #ifndef _DKC_WORLD_H
@@ -47,7 +48,7 @@ enum dkc_work {
 	DKC_WORK_EVALUATIONS,	/* table entries evaluated by the rules */
 	DKC_WORK_COUNTERS,	/* counters read, one for each CPU */
 	DKC_WORK_FUNCTIONS,	/* functions visited in a list or table */
-	DKC_WORK_SLOTS,		/* slots of the table of names that bounded walks visit */
+	DKC_WORK_SLOTS,		/* slots visited in the table of operators' names */
 	DKC_WORK_ORDERED,	/* names compared to sort operators */
 	DKC_WORK_TABLES,	/* tables built after a drain */
 	DKC_NUM_WORK
@@ -57,7 +58,7 @@ enum dkc_work {
 #define dkc_work(kind, n)	((void)0)
 #endif
 
-#define DKC_COUNTS	512	/* counters of a block */
+#define DKC_COUNTS	512	/* counters of a struct dkc_counts */
 
 struct dkc_reg;
 struct dkc_table;
@@ -93,9 +94,9 @@ bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);
 void dkc_grace_end(struct dkc_grace *g);
 
 /*
- * A block of DKC_COUNTS counters. dkc_count_add() increments the counter of dkc_count_at().
- * It writes no cache line that another CPU or thread writes, and may be used wherever a call
- * may be made while the block exists. dk__add_count() does the same for a call with a slot of
+ * A block of DKC_COUNTS counters. dkc_count_add() increments the counter that dkc_count_at()
+ * returns. It writes no cache line that another CPU or thread writes, and may be used wherever a
+ * call may be made while the block exists. dk__add_count() does the same for a call with a slot of
  * dk__begin(). dkc_counts_sum() adds up all CPUs or threads. dkc_counts_init() returns false if
  * allocation fails. dkc_counts_lost() returns the number of increments, of all counters,
  * that threads dropped for lack of memory.

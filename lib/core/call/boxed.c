@@ -91,7 +91,7 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 /*
  * Makes a call through a hand-written declaration, which has no function to extract the
  * objects. The objects are found by its description of the parameters or, if it has none, by
- * that of the definition. The operator keeps that description after the read section.
+ * that of the definition. The latter stays valid after the read section: the operator keeps it.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

@@ -2,7 +2,8 @@
 /*
  * The slow path: calls that dk__begin() and dk__find() do not make, and calls without
  * DK_OP(). It binds declarations, compares signatures, evaluates the rules if there is no
- * table, and serves hooks, tracers, batches, boxed functions and layouts other than v1.
+ * table, and runs hooks and tracers. It also handles boxed functions, layouts other than v1,
+ * and batches, in which one call runs its function several times.
  */
 #include "call.h"
 

@@ -136,8 +136,8 @@ find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_
 }
 
 /*
- * False if all objects are on one device or on none. If this returns true, the slow path decides.
- * It ignores devices that are offline.
+ * Returns false only if all objects are on one device or on none. If this returns true, the slow
+ * path decides. It ignores devices that are offline.
  */
 static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {

@@ -10,7 +10,7 @@
 
 static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists them");
 
-/* The places of one functionality: one for each backend or, if @step is 0, one for all. */
+/* The table indexes of a functionality: one for each backend or, if @step is 0, one for all. */
 #define DKC_PLACES(bit, first, step)					\
 	[0][bit] = (first), [1][bit] = (first) + (step),		\
 	[2][bit] = (first) + 2 * (step), [3][bit] = (first) + 3 * (step), \
@@ -206,7 +206,7 @@ again:
 	} else {
 		req->reg = NULL;
 	}
-	/* this is a redispatch to an entry that became a fallthrough after the call was masked */
+	/* a redispatch uses the mask only if it leads to a fallthrough: SEMANTICS 6.3 */
 	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(req->reg))) {
 		req->ks = mask_by(reg, own, req->ks);
 		masked = true;

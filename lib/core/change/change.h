@@ -30,7 +30,10 @@ struct dkc_claim {
  * does not fit, or if allocation fails. A caller that does not use the operator releases it.
  */
 int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
-/* Refuses @impl because of @old: "operator key: f1 (a) -> f2 (b)"; a fallback has no operator. */
+/*
+ * Refuses @impl because of @old. The text is "operator key: f1 (a) -> f2 (b)", for a fallback
+ * without the operator.
+ */
 int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason, const struct dkc_reg *old,
 		   const struct dk_impl *impl, const struct dkc_provider *prov);
 /* Formats the name of a function for messages: "label (provider)". */

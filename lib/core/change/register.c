@@ -302,7 +302,10 @@ static void definition_publish(struct dkc_registration *r)
 	/* pairs with smp_load_acquire() in op_keep(): selftests/model/pin.pml */
 	smp_store_release(&op->definer, r->prov);
 	dkc_notify_op(op, r->prov, true);
-	/* invalidates views: two successive definitions may publish the same constant table */
+	/*
+	 * Ends all views, so that no reader mixes two definitions. Comparing tables would not
+	 * detect this, because both definitions may publish the same constant table.
+	 */
 	dkc_changed(reg, DKC_WHOLE_CHANGE);
 	dkc_op_unhold(op);
 }

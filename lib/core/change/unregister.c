@@ -134,8 +134,8 @@ struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 }
 
 /*
- * The message names the functions if another provider has registered the array, otherwise the
- * caller.
+ * If another provider has registered the array, the message names that provider and the first
+ * function. Otherwise it names @prov.
  */
 static noinline int refuse_table(const struct dkc_provider *prov, const struct dk_impl *impls,
 				 struct dk_diag *why)

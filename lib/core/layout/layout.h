@@ -11,9 +11,9 @@
 #define DKC_MAX_BACKENDS	16
 #define DKC_MAX_FUNCTIONALITIES	64
 #define DKC_MAX_ENTRIES		768	/* 16 backends times 48 functionalities */
-#define DKC_MAX_FUNCTIONS	250	/* functions of a table: an index byte holds an id */
+#define DKC_MAX_FUNCTIONS	250	/* functions of a table; their ids must fit in a byte */
 #define DKC_MAX_ALIASES		8
-#define DKC_TRIMMED_ENTRIES	8
+#define DKC_TRIMMED_ENTRIES	8	/* entries of a trimmed table: SEMANTICS 1.8 */
 #define DKC_NO_ENTRY		DKC_TRIMMED_ENTRIES	/* for keys that a trimmed table lacks */
 
 /* The alias keys in the order of precedence; the numbers of the keys depend on the layout. */
@@ -81,7 +81,7 @@ struct dk_layout {
 	u16 nb;				/* backends, 1..nb */
 	u16 nf;				/* functionalities, 0..nf-1 */
 	u16 num_aliases;
-	const char *sentinel;		/* name of the backend in StartOf keys */
+	const char *sentinel;		/* in names of StartOf keys, in place of a backend */
 	const char *unnamed;		/* name that StartOf keys are printed with, or NULL */
 	u16 strict[DKC_MAX_FUNCTIONALITIES];	/* backends that PyTorch's parser accepts */
 	u64 legacy_dropped;		/* bit f: dk_legacy_extract() ignores functionality f */
@@ -89,7 +89,7 @@ struct dk_layout {
 	u32 other_autograd;		/* bit b - 1: backend b uses AutogradOther */
 	bool has_strict;		/* @strict is known */
 	bool has_legacy;
-	bool has_sets;			/* alias sets and maps are known */
+	bool has_sets;			/* alias sets and the maps of SEMANTICS 4.4 are known */
 	bool batched_empty;		/* FuncTorchBatchedDecomposition stands for no key */
 	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
 	bool trimmed;			/* tables are trimmed: SEMANTICS 1.8 */
@@ -101,7 +101,7 @@ struct dk_layout {
 	bool has_tables;		/* registries may use it */
 	u16 num_entries;		/* slots */
 	u16 first_alias;		/* key number */
-	u16 num_blocks;
+	u16 num_blocks;			/* blocks of a StartOf key and its runtime keys */
 	u8 block[DKC_MAX_FUNCTIONALITIES];	/* functionality, by block */
 	u16 start[DKC_MAX_FUNCTIONALITIES];	/* StartOf key, by functionality */
 	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* first slot, by functionality */
@@ -133,8 +133,8 @@ static inline const struct dk_layout *dkc_layout(const struct dk_layout *l)
 }
 
 /*
- * layout.c: take or drop a reference to a layout of dk_layout_parse(). Other layouts are not
- * counted.
+ * layout.c: take or drop a reference to a layout of dk_layout_parse(). Other layouts have no
+ * reference count.
  */
 void dkc_layout_get(const struct dk_layout *l);
 void dkc_layout_put(const struct dk_layout *l);

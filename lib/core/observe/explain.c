@@ -187,7 +187,7 @@ static int explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned 
 	dkc_explain_begin(&c, op, ex);
 	if (!dkc_explain_rule(&c, &i, step))
 		return 0;
-	/* the last step is about the fallback of the entry: dkc_reg_at() returns NULL */
+	/* dkc_reg_at() returns NULL for the last step, which is about the fallback of the entry */
 	return i > op->num_regs ? -ENOENT : dkc_explain_impl(&c, dkc_reg_at(op, i), step);
 }
 

@@ -137,7 +137,7 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table)
 
 	dkc_assert_writer(op->reg);
 	rcu_assign_pointer(op->table, table);
-	/* the old table was a copy with counters */
+	/* a full table other than @base is a copy with counters */
 	if (old->kind == DKC_TABLE_FULL && old != dkc_deref_locked(op->base, op->reg))
 		dkc_table_retire(op->reg, old);
 }
@@ -236,8 +236,8 @@ void dkc_change_force(struct dkc_change *ch)
 }
 
 /*
- * The number of slots of the table of names that are visited in one hold of the lock, and the cost
- * of building a table, in slots.
+ * The number of slots of the table of names that are visited before the lock is released. Building
+ * a table counts as DKC_REBUILD_TABLE slots.
  */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16

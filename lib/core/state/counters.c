@@ -2,11 +2,11 @@
 /*
  * Counters: how often each function served each operator.
  *
- * Counters are numbered from 1; 0 means no counter. A block has the counters of its functions.
- * An operator has a counter for calls without a function, and one for each slot at which a
- * backend fallback serves it. Counters are assigned before a table is published, so that calls
- * never allocate memory, and released when no call that uses them is running. Calls without a
- * counter are added up under number 0. While counting is disabled, nothing has a counter.
+ * Counters are numbered from 1; 0 means no counter. A struct dkc_block has the counters of its
+ * functions. An operator has a counter for calls without a function, and one for each slot at
+ * which a backend fallback serves it. Counters are assigned before a table is published, so that
+ * calls never allocate memory, and released when no call that uses them is running. Calls without
+ * a counter are added up under number 0. While counting is disabled, nothing has a counter.
  *
  * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS. No other CPU or
  * thread writes them. The value of a counter is the sum over CPUs or threads minus its base,
@@ -47,8 +47,8 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	rcu_read_lock();
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
-	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number that is loaded next
-	 * was not assigned before counting was last disabled. Model: selftests/model/count.pml.
+	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): counter_of() does not load a number
+	 * from before counting was last disabled. Model: selftests/model/count.pml.
 	 */
 	smp_rmb();
 	n = s ? counter_of(op, r) : 0;
@@ -89,7 +89,7 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n)
 	return n ? counter_value(reg, n) : 0;
 }
 
-/* All calls without a counter since the registry has counters. */
+/* Returns the number of calls without a counter, including those before the last reset. */
 static u64 all_uncounted(const struct dk_registry *reg)
 {
 	return counter_sum(reg, 0) + dkc_counts_lost();
@@ -367,7 +367,7 @@ static void fallback_give(const struct dkc_block *b, const struct dkc_provider *
 }
 
 /*
- * Also for operators whose table lacks the fallback: a call at one key may reach it nevertheless.
+ * Includes operators whose table lacks the fallback: a call at one key may reach it nevertheless.
  */
 void dkc_stats_publish_block(const struct dkc_block *b)
 {

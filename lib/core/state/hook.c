@@ -208,7 +208,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		}
 		mutex_unlock(&reg->lock);
 	}
-	/* even if another caller unlinked the hooks: they may be freed after this */
+	/* wait even if another caller unlinked the hooks: after this, no call uses them */
 	synchronize_rcu();
 	if (!found)
 		return dkc_refuse(why, DK_WHY_NOT_HOOKED, NULL);

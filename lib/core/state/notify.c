@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Notifiers, and the numbers of operators, functions and devices of a registry. */
+/* Notifiers, and how many operators, functions and devices a registry has. */
 #include "state.h"
 
 static void notify_all(const struct dkc_event *event)

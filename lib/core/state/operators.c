@@ -300,14 +300,17 @@ void dkc_ops_free(struct dk_registry *reg)
 	kvfree(dkc_deref_locked(reg->ops, reg));
 }
 
-/* Binds a declaration to an operator, if it is defined and fits. Called in a read section. */
+/*
+ * Binds a declaration to an operator. Fails unless the operator is defined and fits. Called in a
+ * read section.
+ */
 static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 {
 	u64 sig;
 
 	/*
 	 * Pairs with smp_store_release() in definition_publish(): the signature of a defined
-	 * operator is loaded if it has one. Model: selftests/model/pin.pml.
+	 * operator, if it has one, is visible to the load below. Model: selftests/model/pin.pml.
 	 */
 	if (!smp_load_acquire(&op->definer))
 		return -ENOENT;

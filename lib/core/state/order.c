@@ -31,7 +31,7 @@ static u32 order_insert(struct dk_op *op)
 		link = &at->child[before];
 	}
 	*link = op;
-	/* split the rest: operators before @op go below its first child, others below its second */
+	/* split the rest: operators before @op go into its first subtree, others into its second */
 	for (; at; steps++) {
 		before = name_before(at->name, op->name);
 		if (before)

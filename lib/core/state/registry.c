@@ -33,7 +33,7 @@ static bool has_hooks(const struct dk_registry *reg)
 	return h;
 }
 
-/* Returns the keys of the builtin fallbacks. Calls with the default local state skip these keys. */
+/* Returns the keys of the builtin fallbacks: calls skip them unless a function serves them. */
 static u64 builtin_set(const struct dk_layout *l)
 {
 	static const char * const names[] = {
@@ -147,7 +147,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->tables = dkc_has_fast_calls() ? DKC_TABLES_PLAIN : DKC_TABLES_BYPASSED;
 	reg->unpublished = false;
 	dkc_registry_created(reg);
-	/* a tracer that was attached before visited the registries without this one */
+	/* a tracer that attached before dkc_registry_created() did not find this registry */
 	mutex_lock(&reg->lock);
 	dkc_change_traced(reg);
 	mutex_unlock(&reg->lock);

@@ -47,7 +47,7 @@ static inline bool dkc_is_bound(const struct dk_op *op)
  * Publishes the table that calls use. If the previous table was a copy with counters, retires it.
  */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* Publishes the table that calls use anew, for each operator. Makes new copies with counters. */
+/* For each operator, publishes the table for calls again. If calls are counted, copies it again. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /* Adds (@more) or removes one watcher of calls, and publishes other tables if needed. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
@@ -80,7 +80,7 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 /* The caller must hold the lock or be in a read section. */
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
-/* Passed instead of flags for a function that can serve operators of both classes. */
+/* Passed instead of flags for a function that can serve both atomic and other operators. */
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
@@ -99,7 +99,7 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
  * If it returns NULL and *@budget is 0, there may be more operators.
  */
 struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
-/* Frees all operators of a registry without users. */
+/* Frees all operators of a registry that is being freed. */
 void dkc_ops_free(struct dk_registry *reg);
 
 /*
@@ -136,8 +136,9 @@ void dkc_registry_shutdown(struct dk_registry *reg);
 struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner);
 
 /*
- * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. Hooks do not name their owner, but
- * they or their functions are at an address in it. The caller must hold the lock.
+ * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. The owner is a module or a shared
+ * object. Hooks do not name it, but they or their functions are in its memory. The caller must hold
+ * the lock.
  */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,

@@ -65,7 +65,8 @@ static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 
 /*
  * A provider's fallback never replaces another provider's, so a slot with a function before
- * and after a change has the same function. Fallthroughs may differ: tables do not name them.
+ * and after a change has the same function. Fallbacks that are fallthroughs may differ, but no
+ * table points to them.
  */
 bool dkc_fallbacks_changed(struct dk_registry *reg)
 {
@@ -240,7 +241,7 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 	memset(sc->registered, 0, sc->words * sizeof(u64));
 	memset(sc->key, 0, index_key_size(sc->words, DKC_GROUPS));
 	add_fallbacks(sc, op->flags);
-	/* those of a device follow each other, since they are registered at once */
+	/* those of a device are consecutive, because they are registered together */
 	for (r = first; r && dkc_block_of(r) == dkc_block_of(first); r = dkc_next_reg(r))
 		add_reg(sc, l, r);
 	for (r = dkc_reg_walk(op, NULL); r && !r->of_device; r = dkc_next_reg(r))
@@ -258,7 +259,7 @@ static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *s
 	unsigned int other = l->offset[l->role[DKC_ROLE_AUTOGRAD_OTHER]];
 	unsigned int first = l->offset[l->role[DKC_ROLE_AUTOGRAD]], b;
 
-	/* CompositeExplicitAutograd bars all slots, but does not resolve the ambiguity */
+	/* CompositeExplicitAutograd bars all slots, but AutogradOther may still be ambiguous */
 	if (sc->alias[DKC_ALIAS_EXPLICIT])
 		memset(slots, 0, sc->words * sizeof(slots[0]));
 	if (sc->key->nested)
@@ -433,7 +434,7 @@ static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 	return index;
 }
 
-/* The scratch area holds the registrations of the index until the next call. */
+/* The scratch area holds the registrations of the index until this function is called again. */
 struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_reg *first,
 				bool may_sleep)
 {

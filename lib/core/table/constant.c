@@ -5,7 +5,7 @@
  */
 #include "table.h"
 
-/* The masks exclude every key, and every entry that dk__lookup() may read is missing. */
+/* The masks exclude every key, and every byte that dk__lookup() may read is DKC_ID_MISSING. */
 const struct dkc_index dkc_index_of_none = {
 	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
@@ -17,7 +17,7 @@ const struct dkc_index dkc_index_of_none = {
 const struct dkc_table dkc_table_undefined = { NO_TABLE(DKC_TABLE_UNDEFINED) };
 const struct dkc_table dkc_table_shutdown = { NO_TABLE(DKC_TABLE_SHUTDOWN) };
 
-/* One table for each combination of flags, because a call takes the flags of its table. */
+/* One table for each combination of flags, because a call reads the flags in its table. */
 #define BY_FLAGS(name, kind)						\
 	static const struct dkc_table name##_0 = { NO_TABLE(kind) };	\
 	static const struct dkc_table name##_1 = { NO_TABLE(kind), .op_flags = 1 }; \

@@ -2,8 +2,8 @@
 /*
  * The evaluator: PyTorch's rules of precedence for one table entry, SEMANTICS 7.2.
  *
- * It explains which rule serves an entry, and serves operators whose table could not be built.
- * Tests check tables against it.
+ * Explanations use it, and so do calls of operators whose table could not be built. Tests check
+ * tables against it.
  */
 #include "rules.h"
 
@@ -53,7 +53,7 @@ struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device 
 		next = dkc_next_reg(r);
 		if (!r->of_device)
 			return dkc_without_device(next);
-		/* those of a device follow each other, since they are registered at once */
+		/* those of a device are consecutive, because they are registered together */
 		if (next && dkc_block_of(next) == dkc_block_of(r))
 			return next;
 	} else if (dev) {

@@ -30,7 +30,7 @@ void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 		 const struct dkc_view *view);
 /* @rule is the number of a rule in SEMANTICS 7.2. */
 void dkc_apply_rule(const struct dkc_at *at, unsigned int rule, struct dkc_rule_result *j);
-/* True if this rule decides the entry. */
+/* True if a rule with this result decides the entry. */
 bool dkc_decides(const struct dkc_rule_result *j);
 /* Returns the number of the first rule that decides the entry, and stores its result in @j. */
 unsigned int dkc_deciding_rule(const struct dkc_at *at, struct dkc_rule_result *j);

@@ -53,7 +53,7 @@ static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 
 /*
  * Builds the table for objects on the device whose first registration is @first or, if it is NULL,
- * on no device with functions.
+ * for all objects that are not on a device with functions.
  */
 static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg *first,
 					 bool may_sleep)
@@ -162,7 +162,7 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/* True if each device can have the slot that a call reads first. Needs at most 64 slots. */
+/* True if each device can have the slot that a call reads first. @size must be at most 64. */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
 	const struct dkc_reg *r = NULL;

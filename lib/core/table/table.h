@@ -58,7 +58,7 @@ static inline struct dkc_reg *dkc_without_device(struct dkc_reg *r)
 
 /*
  * Returns the name of the operator, or "" for a backend fallback. The name is read from the
- * declaration, because the operator may be freed while a call is running or deferred.
+ * declaration, because the operator may be freed while a call is deferred.
  */
 static inline const char *dkc_op_name_of(const struct dkc_reg *r)
 {
@@ -140,7 +140,7 @@ static inline const struct dk__count *dkc_table_counters(const struct dkc_table 
 	return dk__counters((const struct dk__table *)table);
 }
 
-/* True if dk__find() counts the calls by a table. */
+/* True if dk__find() counts the calls that use a table. */
 static inline bool dkc_is_counted(const struct dkc_table *table)
 {
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__COUNTS);
@@ -202,8 +202,8 @@ static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
 #define DKC_WHOLE_CHANGE	2
 
 /*
- * Counts a change. Called after everything of the change that readers can load was stored. A
- * change that publishes or withdraws a block is counted in two halves.
+ * Counts a change. Called after the change has stored everything that readers can load. A change
+ * that publishes or withdraws a block is counted in two halves.
  */
 static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 {
@@ -261,8 +261,8 @@ bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 /* Like PyTorch's getBackendKeySetFromAutograd(), for the key of functionality @f on backend @b. */
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 /*
- * Walks the registrations for objects on @dev by precedence: those of the device, newest first,
- * then those without a device. Pass NULL to start; returns NULL at the end.
+ * Walks the registrations for objects on @dev in order of precedence: those of the device, newest
+ * first, then those without a device. Pass NULL to start; returns NULL at the end.
  */
 struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
 				struct dkc_reg *r);
@@ -280,7 +280,7 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f, unsigned 
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
 /* Reads the backend fallbacks again. Returns true if one has changed. */
 bool dkc_fallbacks_changed(struct dk_registry *reg);
-/* True if the change of fallbacks affects a table or one of its device tables. */
+/* True if the change that dkc_fallbacks_changed() found may affect a table or its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
 /*
  * The index for an operator's table or, if @first is the first registration of a device, for its
@@ -314,8 +314,8 @@ const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_tab
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * Returns the table that the slow path uses: the published one or, if that only sends calls to
- * the slow path, the full one. The caller must hold the lock or be in a read section.
+ * Returns the table that the slow path uses: the published one or, if that is of kind
+ * DKC_TABLE_BYPASS, the full one. The caller must hold the lock or be in a read section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 
@@ -334,7 +334,7 @@ const struct dkc_table *dkc_table_bypass(unsigned int flags);
  */
 struct dkc_block * __must_check dkc_block_alloc(struct dkc_provider *prov, void *priv,
 						const struct dk_impl *impls, unsigned int n);
-/* Fills @r, a place of a block, for @impl at @key. */
+/* Fills @r, which is in @b, for @impl at @key. */
 void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *impl,
 		  unsigned int key);
 /* Walks the registrations by key, newest first at each key. Starts and ends with NULL. */

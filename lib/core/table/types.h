@@ -34,7 +34,7 @@ struct dkc_reg {
 	u64 run : 19;		/* in @runs of its block */
 	u64 key : 11;
 	u64 slot : 10;		/* of its key; 0 for an alias key or a building block */
-	u64 group : 2;		/* enum dkc_group, as it was registered */
+	u64 group : 2;		/* enum dkc_group */
 	u64 of_device : 1;
 	u64 follows : 1;	/* the registration before it in the block is in the same run */
 };
@@ -51,6 +51,7 @@ struct dkc_run {
 	struct dk_op *op;
 };
 
+/* The state of a block. For views, see struct dkc_view. */
 enum dkc_state {
 	DKC_PENDING,	/* not published */
 	DKC_ADDING,	/* live in views that include the change in progress */
@@ -63,7 +64,7 @@ enum dkc_state {
 struct dkc_block {
 	struct rcu_head rcu;
 	struct dkc_block *next;		/* of its provider */
-	struct dkc_block **link;	/* the link that points to it in this list */
+	struct dkc_block **link;	/* where this list stores the pointer to it */
 	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
 	const struct dk_impl *impls;	/* the caller's array, by which the block is found */
@@ -80,10 +81,10 @@ struct dkc_block {
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
-/* The last time that a device or backend was taken online or offline. */
+/* Counts how often a device or backend was taken online or offline. */
 struct dkc_offline {
-	unsigned long switches;		/* number of switches; each cancels older waits */
-	u64 over;			/* time at which a grace period had ended, or 0 */
+	unsigned long switches;		/* each one cancels older waits */
+	u64 over;			/* when a grace period after the last one had ended, or 0 */
 };
 
 struct dkc_device {
@@ -173,7 +174,7 @@ struct dkc_scratch {
 	const struct dkc_reg *slot[];		/* valid for @registered slots */
 };
 
-/* The meaning of an index byte. Bytes below DKC_ID_FIRST have no entry. */
+/* The meaning of an index byte. Bytes below DKC_ID_FIRST select no entry. */
 enum dkc_entry_id {
 	DKC_ID_MISSING,		/* no function and no fallback */
 	DKC_ID_AMBIGUOUS,
@@ -282,7 +283,7 @@ struct dk_op {
 	u32 hash;			/* of the name */
 	u8 flags;
 	bool changing : 1;
-	bool classed : 1;		/* it was defined, so its class is known */
+	bool classed : 1;		/* it was defined, so its class, atomic or not, is known */
 	bool sorted : 1;		/* it is in the tree of names */
 	bool pinned;			/* a struct dk_op_decl points here for ever */
 	bool dead;			/* set while dkc_op_release() decides whether to free it */
@@ -294,7 +295,10 @@ struct dk_op {
 
 static_assert(offsetof(struct dk_op, table) == offsetof(struct dk__op, table), "ABI");
 
-/* Counters of a block's functions, by place, or of an operator's fallbacks, by slot: counters.c. */
+/*
+ * Numbers of the counters of a block's functions, by place, or of an operator's fallbacks, by slot:
+ * counters.c.
+ */
 struct dkc_numbers {
 	struct rcu_head rcu;
 	u32 n;
@@ -404,7 +408,7 @@ struct dk_registry {
 	bool unpublished;	/* being made or freed: no other thread can use it */
 	u8 tables;		/* published for calls: enum dkc_tables */
 	bool traced, notifies_unlocked;	/* @watched counts tracers; a notifier has @unlocked */
-	u32 watched;		/* number of hooks, counters and tracers of calls */
+	u32 watched;		/* number of hooks, plus 1 for counters, plus 1 for tracers */
 	bool is_default;		/* made by its world, and must not be freed */
 	u32 visitors;			/* number of visits: dkc_registry_visit() */
 	struct dk_registry *next_registry;	/* in a list of its world */
@@ -413,7 +417,7 @@ struct dk_registry {
 	struct dkc_offline since[DKC_MAX_BACKENDS];
 	u32 changes;			/* two for each change: struct dkc_view */
 	u32 named;			/* backends with a private name */
-	const struct dkc_reg *ignored;	/* invisible while a key is explained, or NULL */
+	const struct dkc_reg *ignored;	/* treated as absent, to explain a call; or NULL */
 	u32 flags;
 	/* from this slot of @ops on, counted from 1, operators may lack a table; 0: none does */
 	u32 unbuilt;
@@ -484,7 +488,7 @@ enum dkc_call_state {
 struct dkc_request {
 	const struct dk_obj *const *objs;
 	unsigned int n;
-	bool mask;		/* a call, not a redispatch */
+	bool mask;		/* remove fallthroughs; not for a redispatch or a call by keyset */
 	bool boxed;		/* the caller has boxed arguments */
 	bool in_rcu;		/* the caller is in a read section */
 	struct dk_op_decl *decl;	/* whose signature is compared, or NULL */
