@@ -1472,8 +1472,8 @@ private:
 };
 
 /*
- * Calls a function void(const dk_event &) for each definition and function that is
- * added or removed, until the end of its scope; see dk_listener_register().
+ * Calls a function void(const dk_event &) for each definition that is added or removed and
+ * each function that is added, until the end of its scope; see dk_listener_register().
  */
 template <class F> class listener {
 	static_assert(std::is_invocable_v<F &, const dk_event &>,
