@@ -69,7 +69,9 @@
 #ifdef __CHECKER__			/* sparse has no __builtin_classify_type() */
 #define DK__IS_POINTER(x)	0
 #else
-#define DK__IS_POINTER(x)	(__builtin_classify_type(x) == 5)
+/* a float is left out: gcc would warn that it is promoted to double */
+#define DK__IS_POINTER(x)						\
+	(__builtin_classify_type(_Generic((x), float: 0, default: (x))) == 5)
 #endif
 #define DK__KIND(x)							\
 	_Generic((x),							\

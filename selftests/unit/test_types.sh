@@ -71,6 +71,20 @@ types() {
 	done
 }
 
+# quiet CODE - CODE compiles without warnings that programs enable
+quiet() {
+	# shellcheck disable=SC2086
+	$cc -std=gnu11 -O1 -I"$st_top/include" -I"$st_top/uapi" -Wall -Wextra -Wpedantic -Wshadow \
+		-Wconversion -Wsign-conversion -Wcast-qual -Wcast-align -Wundef -Wwrite-strings \
+		-Wdouble-promotion -Wfloat-conversion -Wstrict-prototypes -Wmissing-prototypes \
+		-Wmissing-declarations -Wold-style-definition -Wredundant-decls -Wnested-externs \
+		-Wswitch-enum -Wnull-dereference -Wvla -Werror -c -o /dev/null -x c - <<-END
+		#include <dispatchkey.h>
+
+		$1
+	END
+}
+
 echo "TAP version 13"
 for form in DK_IMPL DK_IMPL_ATOMIC; do
 	types "struct dk_impl i = $form(op, DK_CPU, @);" \
@@ -132,4 +146,33 @@ ok "the error of DK_OP says that there are too many parameters" error_is \
 		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \
 	"an operator has at most 12 parameters"
 types "int f(struct dk_obj *x) { return op(@); }" "x, 1" x "x, 1, 2"
+ok "the macros cause no warnings" quiet '
+	DK_OP(w, "t::w", (const struct dk_obj *a, struct dk_list l, struct dk_generator *g,
+			  float f, double d, int i, unsigned char c, _Bool b, char *s),
+	      (a, l, g, f, d, i, c, b, s), (a, dk_list_obj(&l), DK_GENERATOR(g)));
+	static int boxed(struct dk_call *c, void *args)
+	{
+		(void)args;
+		return dk_redispatch_boxed(c, dk_call_below(c), args);
+	}
+	DK_UNBOXED(w, unboxed, boxed,
+		   (const struct dk_obj *a, struct dk_list l, struct dk_generator *g, float f,
+		    double d, int i, unsigned char c, _Bool b, char *s),
+		   (a, l, g, f, d, i, c, b, s));
+	DK_BOXED(w, boxed_again, unboxed);
+	static const struct dk_impl impls[] = {
+		DK_IMPL(w, DK_CPU, unboxed), DK_IMPL_BOXED(w, DK_CUDA, boxed_again),
+		DK_IMPL_FALLTHROUGH(w, DK_AUTOGRAD_CPU), DK_FALLBACK(DK_XLA, boxed),
+	};
+	static struct dk_provider prov = DK_PROVIDER("p");
+	int use(const struct dk_obj *a, struct dk_list l);
+	int use(const struct dk_obj *a, struct dk_list l)
+	{
+		DK_EXCLUDE(DK_SET(DK_AUTOGRAD_CPU));
+
+		if (dk_provider_register(&prov, NULL) ||
+		    dk_impls_register(&prov, impls, 4, NULL))
+			return -1;
+		return w(a, l, NULL, 1.0f, 2.0, 3, 4, 1, NULL);
+	}'
 finish
