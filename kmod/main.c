@@ -55,7 +55,10 @@ static int __init dispatchkey_init(void)
 	err = register_module_notifier(&module_nb);
 	if (err)
 		goto no_notifier;
-	/* last: requests are served as soon as the family is registered */
+	/*
+	 * Last: as soon as the family is registered, requests are served. A dump may last longer
+	 * than the family, so loading must not fail after this.
+	 */
 	err = dk_nl_init();
 	if (err)
 		goto no_netlink;

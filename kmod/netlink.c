@@ -365,16 +365,19 @@ int dk_nl_init(void)
 		if (op->cmd == DK_CMD_OP_GET || op->cmd == DK_CMD_IMPL_GET ||
 		    op->cmd == DK_CMD_STATS_GET)
 			op->done = dk_nl_walk_done;
-	err = genl_register_family(&dk_nl_family);
-	if (err)
-		return err;
 	err = dk_nl_events_begin();
 	if (err)
-		genl_unregister_family(&dk_nl_family);
+		return err;
+	err = genl_register_family(&dk_nl_family);
+	if (err)
+		dk_nl_events_end();
 	return err;
 }
 
-/* Events are stopped first, because sending an event uses the family. */
+/*
+ * Events are stopped first, because sending an event uses the family. No event can occur before
+ * dk_nl_init() has registered it, because drivers cannot use a module that is being loaded.
+ */
 void dk_nl_exit(void)
 {
 	dk_nl_events_end();
