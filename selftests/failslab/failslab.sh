@@ -30,7 +30,8 @@ at_exit() {
 
 # The files are opened first, because between writing and reading fail-nth only the module may
 # allocate.
-exec 3>$cycle/again 4>$nth 5>$cycle/leave 6>"$st_tmp/errors" 8>$cycle/enter
+exec 3>$cycle/again 4>$nth 5>$cycle/unregister_all 6>"$st_tmp/errors" 8>$cycle/register_all ||
+	exit 1
 failed=0 left=0
 for ((n = 1; n < 10000; n++)); do
 	status=0
@@ -45,23 +46,23 @@ for ((n = 1; n < 10000; n++)); do
 done
 other=$(grep -vc 'Cannot allocate memory' "$st_tmp/errors")
 diag "$((n - 1)) allocations were made to fail, $failed times all of it was refused"
-ok "in the end nothing failed" test "$status" -eq 0
+ok "if no allocation fails, everything is registered" test "$status" -eq 0
 ok "allocations were made to fail" test "$n" -gt 20
 # The number of required allocations depends on the memory that the registry has kept.
-ok "and it was refused" test "$failed" -ge 10
-is "for lack of memory only, and nothing stayed" 0 "$other"
+ok "registering was refused at least ten times" test "$failed" -ge 10
+is "each time for lack of memory, and nothing stayed registered" 0 "$other"
 
 echo Y >$faults/task-filter
 echo -1 >$faults/times
 echo 100 >$faults/probability
-ok "leaving when every allocation fails" eval "echo 1 >&5"
-ok "and again, when nothing is there" eval "echo 1 >&5"
+ok "everything is unregistered while every allocation fails" eval "echo 1 >&5"
+ok "unregistering succeeds again when nothing is registered" eval "echo 1 >&5"
 # Unregistering never fails, so only registering shows that allocations do fail.
 eval "echo 1 >&8" 2>"$st_tmp/errors"
-like "coming is refused then" "*Cannot allocate memory" "$(cat "$st_tmp/errors")"
+like "registering is refused while every allocation fails" "*Cannot allocate memory" "$(cat "$st_tmp/errors")"
 at_exit
-ok "it registers again" eval "echo 1 >&3"
+ok "registering succeeds again afterwards" eval "echo 1 >&3"
 exec 3>&- 4>&- 5>&- 6>&- 8>&-
-ok "all unloads" eval "unload dk_cycle && unload dispatchkey"
+ok "the modules can be unloaded" eval "unload dk_cycle && unload dispatchkey"
 
 finish
