@@ -721,8 +721,8 @@ def test_keys_that_differ(fake, what, message):
             "Key(_NUMBERS[name])", "Key(_NUMBERS[name]) if name in _NUMBERS else _no()") +
         "def _no(): raise RuntimeError\n")
     status, _out, err = command("missing", "cpu")
-    assert (status, err) == ((3, "dispatchkey.torch: PyTorch 1.13.1+cpu has other keys than its "
-                              f"release: {message}\n") if message else (0, ""))
+    assert (status, err) == ((3, "dispatchkey.torch: the keys of PyTorch 1.13.1+cpu differ from "
+                              f"those of release 1.13: {message}\n") if message else (0, ""))
 
 
 def test_a_table_that_differs(fake):
