@@ -547,12 +547,19 @@ class Registry(_Registrar):
 
     def _definition(self, name: str) -> Definition:
         definition = self._definitions.get(name)
-        if definition is None:
-            with self._operator(name):
-                pass
+        if definition is not None:
+            return definition
+        with self._operator(name):
+            pass
+        definer = next((op.definer for op in self.operators() if op.name == name), "")
+        if not definer:
             raise from_reason(errno.ENOENT, _abi.DK_WHY_NOT_DEFINED, name,
                               "define() it with its schema in this Registry")
-        return definition
+        # A schema does not tell the layout of a definition's argument struct, nor which C
+        # types its objects are embedded in.
+        raise error(errno.EPROTOTYPE,
+                    "a Registry can call only operators that it has defined itself", word=name,
+                    hint=f"this one is defined by provider {definer}: call it from there")
 
     def _effective(self, name: str, values: list[Any]) -> KeySet:
         """Return the keyset that a call with these arguments is routed by."""

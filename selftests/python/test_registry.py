@@ -323,6 +323,12 @@ def test_default_registry():
         two.impl("t::shared", "CPU", lambda a: "two")
         assert one.call("t::shared", KeySet("CPU")) == "two"
         assert one.operators() == [dk.Operator("t::shared", True, "one", 1)]
+        e = refused(two.call, "t::shared", KeySet("CPU"))
+        assert e.errno == errno.EPROTOTYPE and not isinstance(e, dk.UnknownName)
+        assert str(e) == ("a Registry can call only operators that it has defined itself: "
+                          "t::shared; this one is defined by provider one: call it from there")
+        one.undefine("t::shared")
+        assert refused(two.call, "t::shared", KeySet("CPU")).reason == "NOT_DEFINED"
     with dk.Registry.default() as again:
         assert again.operators() == []
 
