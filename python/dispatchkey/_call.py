@@ -141,7 +141,7 @@ class Call:
         If no arguments are given, the arguments of the call are passed on.
         """
         ptr = self._checked()
-        to = self.below if keys is None else KeySet(keys, layout=self._registry.layout)
+        to = self.below if keys is None else self._registry._set(keys)
         frame = self._frame
         try:
             if not args and not kwargs and frame is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import numbers
+import re
 import sys
 import threading
 import time
@@ -154,7 +155,8 @@ class _Registrar:
 
         name       the operator, which may be defined later
         key        a runtime key such as "CPU", or an alias key such as "Autograd"; None
-                   for all backends (CompositeImplicitAutograd)
+                   for all backends (CompositeImplicitAutograd). The name may contain
+                   that of a private backend, such as "Autogradedu"
         fn         a Python function that takes the operator's arguments, or `fallthrough`
         label      its name for people; by default the name of fn
         with_call  pass the Call as the first argument, for redispatching
@@ -409,7 +411,24 @@ class Registry(_Registrar):
         if not isinstance(key, (str, Key)):
             raise TypeError("expected a Key, the name of a key, or None for all backends, "
                             f"not {shown(key)}")
-        return Key(key, self.layout).number
+        return Key(self._public(key) if isinstance(key, str) else key, self.layout).number
+
+    def _public(self, name: str) -> str:
+        """Return the layout's name of a key, whose name may contain a backend's private name.
+
+        Text that names no key is returned unchanged.
+        """
+        number = ctypes.c_uint()
+        with self._handles.use() as ptr:
+            if lib.dk_registry_key_parse(ptr, c_text(name), number, None) < 0:
+                return name
+        return Key(number.value, self.layout).name
+
+    def _set(self, keys: Keys) -> KeySet:
+        """Return a set; text may contain private names of backends."""
+        if isinstance(keys, str):
+            keys = re.sub("[^|,() ]+", lambda word: self._public(word[0]), keys)
+        return KeySet(keys, layout=self.layout)
 
     @staticmethod
     def _sized(struct: Any) -> Any:
@@ -576,7 +595,7 @@ class Registry(_Registrar):
         definition = self._definitions.get(name)
         if definition:
             definition.schema.check_dispatched(len(objects), name)
-        found = [object_of(KeySet(o, layout=self.layout) if isinstance(o, (str, Key)) else o,
+        found = [object_of(self._set(o) if isinstance(o, (str, Key)) else o,
                            self.layout, "argument") for o in objects]
         pointers = (ctypes.POINTER(_abi.dk_obj) * max(len(found), 1))(
             *(ctypes.pointer(obj) for obj in found))

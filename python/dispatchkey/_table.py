@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Union
 
+from ._error import UnknownName
 from ._explain import Entry
 from ._keys import Backend, Key, Layout
 
@@ -25,10 +26,30 @@ class Table:
         self._entries, self._backends = entries, backends
 
     def __getitem__(self, key: Union[str, Key]) -> Entry:
-        key = Key(key, self.layout)
+        key = self._key(key)
         if key.kind in ("alias", "building-block"):
             raise KeyError(f"{key} has no entry of its own: use a runtime key")
         return self._entries[key.entry]
+
+    def _key(self, key: Union[str, Key]) -> Key:
+        """Return a key, whose name may contain a backend's private name in any case."""
+        try:
+            return Key(key, self.layout)
+        except UnknownName:
+            found = self._private_keys().get(str(key).lower())
+            if found is None:
+                raise
+            return found
+
+    def _private_keys(self) -> dict[str, Key]:
+        """Return the keys of backends with a private name, by their names in lower case."""
+        found = {}
+        for key in self.layout.keys:
+            backend = key.backend
+            name = self._backends[backend.number - 1] if backend else ""
+            if backend and name != backend.name:
+                found[(key.name[:-len(backend.name)] + name).lower()] = key
+        return found
 
     def __iter__(self) -> Iterator[Key]:
         """The runtime keys that have a function."""

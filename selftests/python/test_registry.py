@@ -243,6 +243,32 @@ def test_table_of_an_unknown_device(registry, card):
         assert str(refused(empty.table, "t::f", "gpu")).endswith(": gpu; there are no devices")
 
 
+def test_private_names(registry):
+    """A registry parses the names of its private backends wherever it takes keys as text."""
+    assert lib.dk_backend_join(registry._provider, b"Edu", 0, 0, None, None) == 0
+    private, grad = Key.PrivateUse1, Key.AutogradPrivateUse1
+    registry.impl("t::f", "EDU", f)
+    registry.impl("t::f", "Autogradedu", fn=lambda call, a, b: call.redispatch(keys="edu"),
+                  with_call=True)
+    registry.fallback("SparseEdu", fallthrough)
+    assert [i.key for i in registry.impls("t::f")] == [private, grad]
+    for text in ("edu", "CPU, edu", "DispatchKeySet(CPU, Edu)", "CPUBit|EDU"):
+        assert registry.route("t::f", text).key == private
+        assert registry.explain("t::f", text).route.key == private
+    assert registry.call("t::f", KeySet(private, grad), None) is None
+    with registry.library("t", "IMPL", "SparseEdu") as library:
+        library.impl("f", None, f)
+        assert registry.table("t::f")["sparseedu"].label == "f"
+    table = registry.table("t::f")
+    assert table["Edu"].label == "f" and table["sparseEDU"].is_fallthrough
+    for function in (lambda: registry.impl("t::f", "edux", f), lambda: table["edux"],
+                     lambda: registry.route("t::f", "edu, edux"), lambda: KeySet("edux")):
+        e = refused(function)
+        assert isinstance(e, dk.UnknownName) and e.word == "edux"
+    for function in (lambda: registry.impl("t::f", "", f), lambda: table[""], lambda: table["cpu"]):
+        assert refused(function).reason == "PARSE_KEY"
+
+
 def test_text_of_a_table_is_that_of_c(registry):
     for key in ("CPU", "FPGA", None):
         registry.impl("t::f", key, f)
