@@ -155,9 +155,12 @@ class Explanation:
     """
 
     def __init__(self, registry: Registry, route: Route, ex: _abi.dk_explain,
-                 objects: list[KeySet], steps: list[Step]):
+                 objects: list[_abi.dk_obj], steps: list[Step]):
         self._keyset = registry._keyset
-        self.route, self.objects, self.steps = route, objects, steps
+        self.route, self.steps = route, steps
+        self.objects = [self._keyset(obj.ks.bits) for obj in objects]
+        self._devices = [registry._device_text(obj.device) for obj in objects]
+        self._device = registry._device_text(ex.device)
         self.included = self._keyset(ex.included.bits)
         self.excluded = self._keyset(ex.excluded.bits)
         self.merged = self._keyset(ex.merged.bits)
@@ -198,7 +201,7 @@ class Explanation:
     def sets(self) -> list[tuple[str, KeySet]]:
         """Return the sets from the arguments to the merged set, each with its name."""
         found = []
-        if len(self.objects) > 1:
+        if len(self.objects) > 1 or any(self._devices):
             found += [("object" if not i else "| object", ks)
                       for i, ks in enumerate(self.objects)]
         return found + [("= arguments" if len(self.objects) > 1 else "arguments",
@@ -268,6 +271,9 @@ class _Lines:
     def all(self) -> list[str]:
         ex = self._ex
         lines = [self._set(what, ks) for what, ks in ex.sets()]
+        # if an object is on a device, the first lines are those of the objects
+        for i, device in enumerate(ex._devices):
+            lines[i] += f" on {device}" if device else ""
         lines += [self._head("- mask", s.key.functionality.keyset.bits) + mask_of(s)
                   for s in ex.steps if s.kind == "mask"]
         lines.append(self._set("= effective", ex.route.effective))
@@ -305,10 +311,11 @@ class _Lines:
         ex = self._ex
         yield f"{'top key':{_WHAT}}{ex.route.key}"
         on = f" on {ex.backend_name}" if ex.backend_name else ""
+        on += f", for {ex._device}" if ex._device else ""
         yield f"{'table entry':{_WHAT}}{ex.trimmed_index}: {ex.entry_key.functionality}{on}"
 
 
-def explain(registry: Registry, name: str, objects: list[KeySet], pointers: object,
+def explain(registry: Registry, name: str, objects: list[_abi.dk_obj], pointers: object,
             state: tuple[int, int]) -> Explanation:
     """Query the library; repeat this if the registry changes during the query."""
     while True:
@@ -317,7 +324,7 @@ def explain(registry: Registry, name: str, objects: list[KeySet], pointers: obje
             return found
 
 
-def _explain_once(registry: Registry, name: str, objects: list[KeySet], pointers: object,
+def _explain_once(registry: Registry, name: str, objects: list[_abi.dk_obj], pointers: object,
                   state: tuple[int, int]) -> Optional[Explanation]:
     ex, step = registry._sized(_abi.dk_explain), registry._sized(_abi.dk_step)
     steps: list[Step] = []

@@ -206,6 +206,7 @@ class _Steps:
     def sets(self) -> None:
         """Draw a line for each set, with a box for each key. The deciding key has a colour."""
         ex = self._ex
+        devices = iter(ex._devices)
         for what, keys in [*ex.sets(), ("= effective", ex.route.effective)]:
             self._put(MARGIN, "n", what)
             x = _INDENT
@@ -215,6 +216,9 @@ class _Steps:
                     self.y += LINE
                 x = self._chip(x, name, self._color(what, name),
                                what == "= merged" and self._is_masked(name))
+            device = next(devices, "")
+            if device:
+                self._put(x, "n", f"on {device}")
             self.y += LINE
         for step in ex.steps:
             if step.kind == "mask":

@@ -590,38 +590,46 @@ class Registry(_Registrar):
 
     # ---- routes -------------------------------------------------------------------------
 
-    def _objects(self, name: str, objects: tuple[Any, ...]) -> tuple[list[KeySet], Any, Any]:
-        """Return keysets and, for C, an array of pointers and the objects that it refers to."""
+    def _objects(self, name: str, objects: tuple[Any, ...]) -> tuple[list[_abi.dk_obj], Any]:
+        """Return the structs dk_obj of objects and, for C, an array of pointers to them."""
         definition = self._definitions.get(name)
         if definition:
             definition.schema.check_dispatched(len(objects), name)
-        found = [object_of(self._set(o) if isinstance(o, (str, Key)) else o,
-                           self.layout, "argument") for o in objects]
-        pointers = (ctypes.POINTER(_abi.dk_obj) * max(len(found), 1))(
+        found = [self._object(o) for o in objects]
+        return found, (ctypes.POINTER(_abi.dk_obj) * max(len(found), 1))(
             *(ctypes.pointer(obj) for obj in found))
-        return [self._keyset(obj.ks.bits) for obj in found], pointers, found
+
+    def _object(self, given: Union[Keys, Object]) -> _abi.dk_obj:
+        """Return the struct dk_obj of an object, a key, a set, or text: SET or SET@DEVICE."""
+        if isinstance(given, Key):
+            given = self._set(given)
+        if not isinstance(given, str):
+            return object_of(given, self.layout, "argument")
+        keys, at, device = given.rpartition("@")
+        return _abi.dk_obj(ks=_abi.dk_keyset(self._set(keys if at else given).bits),
+                           device=self._device(device) if at else 0)
 
     def route(self, name: str, *objects: Union[Keys, Object]) -> Route:
         """Return the route of a call with these arguments, under this thread's local state.
 
         objects  the objects that it dispatches on, or their keys; not more than the
-                 operator's schema has
+                 operator's schema has. "CUDA@card1" is an object on the device card1
         """
-        keysets, pointers, _kept = self._objects(name, objects)
+        found, pointers = self._objects(name, objects)
         r = self._sized(_abi.dk_route)
         with self._operator(name) as op:
-            result = lib.dk_op_route(op, *_get(state_of(self.layout)), pointers, len(keysets), r)
+            result = lib.dk_op_route(op, *_get(state_of(self.layout)), pointers, len(found), r)
         if result not in (0, -errno.ENOSYS, -errno.ENOTUNIQ):
             self._check(result, name)
         return route_of(self, name, r, result)
 
     def explain(self, name: str, *objects: Union[Keys, Object]) -> Explanation:
-        """Explain the route of a call with these arguments.
+        """Explain the route of a call with these arguments, given as for route().
 
         print() writes each step; a notebook shows a picture.
         """
-        keysets, pointers, _kept = self._objects(name, objects)
-        return explain(self, name, keysets, pointers, _get(state_of(self.layout)))
+        found, pointers = self._objects(name, objects)
+        return explain(self, name, found, pointers, _get(state_of(self.layout)))
 
     def table(self, name: str, device: Optional[str] = None) -> Table:
         """Return the computed table of an operator: the function of each key.
@@ -648,6 +656,15 @@ class Registry(_Registrar):
             if result < 0:
                 raise from_diag(why, result, self._devices_hint(name, ptr))
         return int(obj.device)
+
+    def _device_text(self, number: int) -> str:
+        """Return the name of a device, and whether it is offline; "" for number 0."""
+        info = self._sized(_abi.dk_device_info)
+        with self._handles.use() as ptr:
+            if not number or lib.dk_registry_device(ptr, number, info) < 0:
+                return ""
+        is_online = info.is_online and info.backend_online
+        return str(info.name.decode()) + ("" if is_online else ", which is offline")
 
     def _devices_hint(self, name: str, ptr: int) -> str:
         info, names = self._sized(_abi.dk_device_info), []

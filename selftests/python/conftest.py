@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Prints the results as TAP to the file descriptor DK_TAP_FD, and has fixtures and helpers."""
+import ctypes
 import os
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import dispatchkey as dk
+from dispatchkey._library import lib
+from dispatchkey._registry import _Kept
 
 TOP = Path(os.environ["DK_TOP"])
 BUILD = Path(os.environ["DK_BUILD"])
@@ -59,6 +62,18 @@ def registry():
     with dk.Registry() as reg:
         reg.define("t::f(Tensor a, Tensor b) -> Tensor")
         yield reg
+
+
+@pytest.fixture
+def card(registry):
+    """A device with a function for t::f."""
+    kept = _Kept(registry, lambda a, b: "card", dk.Key("Dense").number, b"t::f", "card_f", None,
+                 False)
+    number = ctypes.c_uint32()
+    assert lib.dk_device_register(registry._provider, dk.Backend("CUDA").number, b"card1", None,
+                                  kept.impl, 1, number, None) == 0
+    yield "card1"
+    assert lib.dk_device_unregister(registry._provider, number, None) == 0
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 import dispatchkey as dk
 from conftest import BUILD, TOP
 from dispatchkey import Key, KeySet
+from dispatchkey._library import lib
 
 SETS = ["CPU|AutogradCPU", "CUDA", "SparseCPU", "Tracer|CPU", "Dense", "CPUBit", "Undefined",
         "FPGA|AutogradOther", "CPU, CUDA, AutogradCUDA, ADInplaceOrView, AutocastCPU"]
@@ -61,6 +62,21 @@ def test_text_is_that_of_dkctl(layout, setup):
                 dkctl(layout, setup, f"route -v t::f {quoted}")
             assert str(registry.explain("t::f", ks, KeySet("CUDA", layout=layout))) == \
                 "\n".join(dkctl(layout, setup, f"call -v t::f {quoted} CUDA"))
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_text_of_a_call_on_a_device_is_that_of_dkctl(registry, card, online):
+    registry.impl("t::f", "CUDA", lambda a, b: None, label="cuda")
+    with registry._handles.use() as ptr:
+        assert lib.dk_device_set_online_timeout(ptr, registry._device(card), online, 0, None) == 0
+    query = (f"device {card} CUDA\nimpl -d {card} t::f CUDA card_f\n"
+             f"{'online' if online else 'offline'} {card}\ncall -v t::f ")
+    for objects in ([f"CUDA@{card}"], [f"CUDA,AutogradCUDA@{card}", "CPU"],
+                    ["CPU", f"CUDA@{card}"], [f"CUDA@{card}", f"CPU@{card}"]):
+        ex = registry.explain("t::f", *objects)
+        assert str(ex).splitlines() == dkctl("v1", [("impl", "CUDA", "cuda")],
+                                             query + " ".join(objects))
+        assert ex.svg().count(f">on {card}") == sum("@" in o for o in objects)
 
 
 def test_explanation(registry):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Defining, registering, libraries, routes, tables."""
-import ctypes
 import errno
 import gc
 import warnings
@@ -12,7 +11,6 @@ import dispatchkey as dk
 from dispatchkey import Key, KeySet, fallthrough
 from dispatchkey._keys import text_of
 from dispatchkey._library import lib
-from dispatchkey._registry import _Kept
 
 
 def refused(function, *args, **kwargs):
@@ -203,17 +201,6 @@ def test_table(registry):
         table["CUP"]
 
 
-@pytest.fixture
-def card(registry):
-    """A device with a function for t::f."""
-    kept = _Kept(registry, f, Key("Dense").number, b"t::f", "card_f", None, False)
-    number = ctypes.c_uint32()
-    assert lib.dk_device_register(registry._provider, dk.Backend("CUDA").number, b"card1", None,
-                                  kept.impl, 1, number, None) == 0
-    yield "card1"
-    assert lib.dk_device_unregister(registry._provider, number, None) == 0
-
-
 def test_table_of_a_device(registry, card):
     """Objects on the device are routed by the table of the device, not by that of its backend."""
     registry.impl("t::f", None, f, label="math")
@@ -241,6 +228,19 @@ def test_table_of_an_unknown_device(registry, card):
         registry.table("t::f", 5)
     with dk.Registry() as empty:
         assert str(refused(empty.table, "t::f", "gpu")).endswith(": gpu; there are no devices")
+
+
+def test_objects_on_a_device(registry, card):
+    registry.impl("t::f", "CUDA", f)
+    assert registry.route("t::f", "CUDA@card1").entry.device == card
+    assert registry.route("t::f", "CPU", "AutogradCUDA,CUDA@card1").entry.label == "card_f"
+    assert registry.route("t::f", "CUDA").entry.label == "f"
+    assert not registry.route("t::f", "CPU@card1")
+    for query in (registry.route, registry.explain):
+        assert str(refused(query, "t::f", "CUDA@card2")) == \
+            "no such device: card2; did you mean card1?"
+        assert refused(query, "t::f", "CUDA@").reason == "NO_DEVICE"
+        assert refused(query, "t::f", "CUP@card1").word == "CUP"
 
 
 def test_private_names(registry):
