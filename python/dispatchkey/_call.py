@@ -37,7 +37,7 @@ class Frame:
     def __init__(self, definition: Definition, values: list[Any], layout: Layout):
         self.definition = definition
         self.values = values
-        packer = Packer(definition.schema.full_name, definition.decl.contents, layout)
+        packer = Packer(definition.schema, definition.decl.contents, layout)
         self.args, self.keep = packer.pack(values)
         self.address = ctypes.addressof(self.args)
         self.result: Any = None

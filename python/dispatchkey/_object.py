@@ -11,6 +11,7 @@ from ._error import from_diag, new_diag
 from ._keys import Layout
 from ._keyset import Keys, KeySet
 from ._library import c_text, lib
+from ._schema import Schema
 
 
 class Object:
@@ -64,19 +65,19 @@ def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
 class Packer:
     """Fills the argument struct of a call from Python values."""
 
-    def __init__(self, name: str, decl: _abi.dk_op_decl, layout: Layout):
-        self._name, self._decl, self._layout = name, decl, layout
+    def __init__(self, schema: Schema, decl: _abi.dk_op_decl, layout: Layout):
+        self._schema, self._decl, self._layout = schema, decl, layout
         self._keep: list[Any] = []
 
     def pack(self, values: Sequence[Any]) -> tuple[Any, Any]:
         """Return the struct, and the objects that must be kept alive while it is used."""
         n = self._decl.num_params
         packed = (_abi.dk_value * max(n, 1))()
-        for i, value in enumerate(values):
-            param = self._decl.param[i]
-            packed[i].kind = param.kind
-            what = f"{self._name}(): argument '{param.name.decode()}'"
-            getattr(self, "_pack_" + _KINDS[param.kind])(packed[i], value, what)
+        for i, (argument, value) in enumerate(zip(self._schema.arguments, values)):
+            kind = packed[i].kind = self._decl.param[i].kind
+            what = f"{self._schema.full_name}(): argument '{argument.name}'"
+            if not argument._takes_name(value):      # only Python uses an enumerator's name
+                getattr(self, "_pack_" + _KINDS[kind])(packed[i], value, what)
         size = max(self._decl.args_size, 8)
         args, why = ctypes.create_string_buffer(size), new_diag()
         result = lib.dk_args_pack(self._decl, packed, n, args, size, why)
@@ -111,8 +112,6 @@ class Packer:
 
     @staticmethod
     def _pack_int(out: _abi.dk_value, value: Any, what: str) -> None:
-        if isinstance(value, str):      # an enumerator's name, as in a default; only Python uses it
-            return
         if not isinstance(value, int):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")
         if not -2**63 <= value < 2**63:

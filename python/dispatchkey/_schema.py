@@ -29,6 +29,15 @@ class Argument:
         """Whether a call dispatches on it: on a Tensor, or on each Tensor of a list."""
         return re.match(r"Tensor\b", self.type) is not None
 
+    def _takes_name(self, value: object) -> bool:
+        """Whether a value is the name of an enumerator, which an argument may have as an int.
+
+        An int takes only the name that is its default, such as Mean.
+        """
+        return isinstance(value, str) and (
+            self.type in ("ScalarType", "Layout", "MemoryFormat", "QScheme") or
+            self.type in ("int", "SymInt") and value == self.default)
+
 
 def _value(text: str) -> Any:
     """Return the value of a default: a number, string, list or None; else the text itself."""

@@ -31,6 +31,8 @@ def test_arguments_arrive():
     ("Tensor[] a", (dk.Object("CPU"),), "argument 'a': expected a list of objects, not Object"),
     ("Tensor[] a", ([1],), r"argument 'a'\[0\]: expected a dispatchkey.Object or KeySet, not int"),
     ("int a", (1.5,), "argument 'a': expected an int, not float"),
+    ("int a", ("x",), "argument 'a': expected an int, not str"),
+    ("int a=Mean", ("Mena",), "argument 'a': expected an int, not str"),
     ("bool a", (1,), "argument 'a': expected True or False, not int"),
     ("float a", ("x",), "argument 'a': expected a float, not str"),
     ("str a", (1,), "argument 'a': expected a str, not int"),
@@ -40,6 +42,15 @@ def test_wrong_arguments(registry, schema, args, why):
     registry.define(f"t::wrong({schema}) -> ()")
     with pytest.raises(TypeError, match=rf"t::wrong\(\):? {why}"):
         registry.call("t::wrong", *args)
+
+
+def test_names_of_enumerators(registry):
+    registry.define("t::name(Tensor a, int b=Mean, *, MemoryFormat c=contiguous_format) -> ()")
+    registry.impl("t::name", "CPU", lambda a, b, c: (b, c))
+    cpu = dk.Object("CPU")
+    assert registry.call("t::name", cpu) == ("Mean", "contiguous_format")
+    assert registry.call("t::name", cpu, "Mean", c="channels_last") == ("Mean", "channels_last")
+    assert registry.call("t::name", cpu, 2, c=1) == (2, 1)
 
 
 def test_an_int_that_is_too_large(registry):
