@@ -32,7 +32,7 @@ class Table:
         return self._entries[key.entry]
 
     def _key(self, key: Union[str, Key]) -> Key:
-        """Return a key, whose name may contain a backend's private name in any case."""
+        """Return a key, whose name may contain a private name, in upper or lower case."""
         try:
             return Key(key, self.layout)
         except UnknownName:
