@@ -236,8 +236,8 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- dumps of steps ---------------------------------------------------------------- */
 
 /*
- * A dump of steps. The operator is looked up again each time the lock is taken. @c is valid
- * for one part of the dump. A part ends if the generation has changed.
+ * A dump of steps. The operator is looked up again each time the lock is taken. @c is made anew
+ * for each part of the dump, and the dump ends if the generation has changed.
  */
 struct dk_nl_route_request {
 	struct dk_nl_dump dump;
@@ -305,31 +305,33 @@ static int dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 	return dk_nl_message_end(skb, header, 0);
 }
 
-/* Accounts for the evaluations since the last step. */
+/* Accounts for the work since the last step. Returns -EAGAIN if the lock must be released. */
 static int step_worked(struct netlink_callback *cb, struct dkc_case *c)
 {
-	u32 n = c->evaluations;
+	u32 work = c->work;
 
-	c->evaluations = 0;
-	return dk_nl_worked(cb, n * dk_nl_evaluation_work(c->op, c->dev));
+	c->work = 0;
+	return dk_nl_worked(cb, work);
 }
 
-/* Dumps the steps of the dispatch mask and of the rules. */
+/* Dumps the steps of the dispatch mask and of the rules. dkc_explain_rule() may need several holds. */
 static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
 		      struct dk_nl_route_request *r)
 {
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
 	unsigned int i = w->step;
-	int err = 0;
+	int err;
 
-	while (!err && !dkc_explain_rule(&r->c, &i, &r->call->step)) {
+	while (!(err = dkc_explain_rule(&r->c, &i, &r->call->step))) {
 		err = dump_step(skb, cb, r->call);
 		if (err)
-			break;
+			return err;
 		i = ++w->step;
 		err = step_worked(cb, &r->c);
+		if (err)
+			return err;
 	}
-	return err;
+	return err == -ENOENT ? 0 : step_worked(cb, &r->c);
 }
 
 /* Dumps the steps of the operator's functions and of the entry's backend fallback. */
@@ -338,20 +340,26 @@ static int dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
 {
 	struct dk_nl_walk *w = (void *)cb->ctx;
 	struct dk_nl_impls impls;
+	bool is_last;
 	int err;
 
 	err = dk_nl_impls_get(&impls, r->call->op, cb->extack);
 	while (!err && w->item <= impls.n) {
-		if (!dkc_explain_impl(&r->c, w->item < impls.n ? impls.reg[w->item] : NULL,
-				      &r->call->step))
+		is_last = w->item == impls.n;
+		err = dkc_explain_impl(&r->c, is_last ? NULL : impls.reg[w->item],
+				       !is_last && dk_nl_is_top(&impls, w->item),
+				       &r->call->step);
+		if (!err)
 			err = dump_step(skb, cb, r->call);
-		if (err)
+		/* without a fallback there is no step for it */
+		if (err && err != -ENOENT)
 			break;
 		w->item++;
+		r->c.work++;
 		err = step_worked(cb, &r->c);
 	}
 	dk_nl_impls_put(&impls);
-	return err;
+	return err == -EAGAIN ? step_worked(cb, &r->c) : err;
 }
 
 /*
@@ -364,7 +372,7 @@ static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct d
 	struct dk_nl_route_request *r = container_of(d, struct dk_nl_route_request, dump);
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
 	struct dk_nl_call *c = r->call;
-	int err = 0;
+	int err;
 
 	if (!w->walk.begun)
 		w->generation = op->reg->generation;
@@ -374,10 +382,9 @@ static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct d
 	if (r->c.op != op) {
 		c->op = op;
 		dkc_explain(op, c->included, c->excluded, c->objs, c->n, &c->ex);
-		dkc_explain_begin(&r->c, op, &c->ex);
-		err = step_worked(cb, &r->c);
+		dkc_explain_begin(&r->c, op, &c->ex, DK_NL_WORK_MAX);
 	}
-	err = err ?: dump_rules(skb, cb, r);
+	err = dump_rules(skb, cb, r);
 	return err ?: dump_bearings(skb, cb, r);
 }
 

@@ -6,31 +6,60 @@
  */
 #include "observe.h"
 
-static void route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
+#define EVALUATION_WORK	32	/* without the functions that are visited */
+
+static void evaluated(struct dkc_case *c)
+{
+	c->work += EVALUATION_WORK + c->op->num_regs + (c->dev ? c->dev->block->n : 0);
+}
+
+static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)
+{
+	const struct dk_layout *l = c->op->reg->layout;
+
+	*o = (struct dkc_outcome){ .ks = c->merged & l->full };
+	o->left = o->ks >> l->nb;
+}
+
+/*
+ * Masks the set by the rules, as dkc_mask_by_rules() does, and finds what serves the rest. Returns
+ * -EAGAIN if this is not finished; then it must be called again.
+ */
+static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 {
 	const struct dk_layout *l = c->op->reg->layout;
 	unsigned int f, b;
 
-	c->evaluations += 1 + fls64((c->merged & l->full) >> l->nb);
-	o->ks = dkc_mask_by_rules(c->op, c->dev, c->merged, NULL);
+	for (; o->left; o->left &= o->left - 1) {
+		if (c->work >= c->most_work)
+			return -EAGAIN;
+		evaluated(c);
+		f = __ffs64(o->left) + 1;
+		if (dkc_falls_through(c->op, c->dev, f, c->b, NULL))
+			o->ks &= ~dkc_functionality_bit(l, f);
+	}
+	if (o->is_known)
+		return 0;
+	evaluated(c);
 	dkc_split(c->op->reg, o->ks, &f, &b);
 	dkc_at_init(&o->at, c->op, c->dev, f, b, NULL);
 	o->pick = dkc_serving(c->op, c->dev, o->ks, NULL);
+	o->is_known = true;
+	return 0;
 }
 
-void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
-		       const struct dk_explain *ex)
+void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct dk_explain *ex,
+		       u32 most_work)
 {
 	unsigned int f;
 
-	c->op = op;
-	c->dev = dkc_device_online(op->reg, ex->device);
-	c->merged = ex->merged.bits;
-	c->evaluations = 0;
+	*c = (struct dkc_case){
+		.op = op, .dev = dkc_device_online(op->reg, ex->device),
+		.merged = ex->merged.bits, .most_work = most_work,
+	};
 	dkc_split(op->reg, c->merged, &f, &c->b);
-	route_by_rules(c, &c->outcome);
-	/* dkc_explain() has evaluated the same number of entries */
-	c->evaluations *= 2;
+	route_begin(c, &c->outcome);
+	evaluated(c);		/* by dkc_explain() */
 }
 
 static void step_fill(struct dk_step *s, const struct dkc_reg *r)
@@ -60,7 +89,7 @@ static bool step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 		f = fls64(left);
 		if ((*i)--)
 			continue;
-		c->evaluations++;
+		evaluated(c);
 		dkc_at_init(&at, c->op, c->dev, f, c->b, NULL);
 		s->kind = DK_STEP_MASK;
 		s->key = dk_slot_key(l, at.slot);
@@ -77,7 +106,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 	bool no_entry = o->pick.prov == DK_PROV_NO_ENTRY;
 	struct dkc_rule_result j, decides;
 
-	c->evaluations++;
+	evaluated(c);
 	dkc_apply_rule(&o->at, rule, &j);
 	s->kind = DK_STEP_RULE;
 	s->rule = rule;
@@ -93,30 +122,45 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 }
 
 /*
- * Registrations that are offline, overridden, or of a device other than the call's cannot change
- * the route. All others are evaluated.
+ * Routes the call as if @r were not registered. Returns a value of enum dk_bearing, or -EAGAIN as
+ * route_by_rules().
  */
-static enum dk_bearing bearing_of(struct dkc_case *c, const struct dkc_reg *r)
+static int bearing_by_trial(struct dkc_case *c, const struct dkc_reg *r)
+{
+	const struct dkc_outcome *o = &c->outcome, *without = &c->trial;
+	int err;
+
+	if (c->ignored != r)
+		route_begin(c, &c->trial);
+	c->ignored = r;
+	c->op->reg->ignored = r;
+	err = route_by_rules(c, &c->trial);
+	c->op->reg->ignored = NULL;
+	if (err)
+		return err;
+	if (without->pick.reg != o->pick.reg || without->pick.prov != o->pick.prov ||
+	    without->at.slot != o->at.slot)
+		return DK_BEARING_DECIDES;
+	return without->ks != o->ks ? DK_BEARING_SET : DK_BEARING_NONE;
+}
+
+/*
+ * Registrations that are offline, overridden, or of a device other than the call's cannot change
+ * the route. For all others it is tried.
+ */
+static int bearing_of(struct dkc_case *c, const struct dkc_reg *r, bool is_top)
 {
 	const struct dkc_device *dev = dkc_block_of(r)->dev;
-	const struct dkc_outcome *o = &c->outcome;
-	struct dkc_outcome without;
 
-	if (o->pick.reg == r)
+	if (c->outcome.pick.reg == r)
 		return DK_BEARING_SERVES;
 	if (dkc_block_of(r)->prov && !dkc_may_serve(r))
 		return DK_BEARING_OFFLINE;
-	if (!dkc_block_of(r)->fallback && dkc_top(c->op, dev, r->key, NULL) != r)
+	if (!is_top)
 		return DK_BEARING_OVERRIDDEN;
 	if (dev && dev != c->dev)
 		return DK_BEARING_NONE;
-	c->op->reg->ignored = r;
-	route_by_rules(c, &without);
-	c->op->reg->ignored = NULL;
-	if (without.pick.reg != o->pick.reg || without.pick.prov != o->pick.prov ||
-	    without.at.slot != o->at.slot)
-		return DK_BEARING_DECIDES;
-	return without.ks != o->ks ? DK_BEARING_SET : DK_BEARING_NONE;
+	return bearing_by_trial(c, r);
 }
 
 void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
@@ -138,6 +182,10 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step)
 {
+	int err = route_by_rules(c, &c->outcome);
+
+	if (err)
+		return err;
 	*step = (struct dk_step){ .size = sizeof(*step) };
 	if (step_mask(c, i, step))
 		return 0;
@@ -149,17 +197,22 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step)
 	return 0;
 }
 
-int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step)
+int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
+		     struct dk_step *step)
 {
+	int bearing;
+
 	*step = (struct dk_step){ .size = sizeof(*step) };
 	if (!r)
 		r = dkc_fallback_at(c->op, c->outcome.at.slot, NULL);
 	if (!r)
 		return -ENOENT;
-	c->evaluations++;
+	bearing = bearing_of(c, r, is_top || dkc_block_of(r)->fallback);
+	if (bearing < 0)
+		return bearing;
 	step->kind = DK_STEP_IMPL;
 	step->key = r->key;
-	step->bearing = bearing_of(c, r);
+	step->bearing = bearing;
 	step_fill(step, r);
 	return 0;
 }
@@ -178,17 +231,22 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
 static int explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
 			struct dk_step *step)
 {
+	const struct dkc_reg *r;
 	struct dkc_case c;
 
 	dkc_assert_writer(op->reg);
 	*step = (struct dk_step){ .size = sizeof(*step) };
 	if (ex->generation != op->reg->generation)
 		return -EAGAIN;
-	dkc_explain_begin(&c, op, ex);
+	dkc_explain_begin(&c, op, ex, ~0U);
 	if (!dkc_explain_rule(&c, &i, step))
 		return 0;
-	/* dkc_reg_at() returns NULL for the last step, which is about the fallback of the entry */
-	return i > op->num_regs ? -ENOENT : dkc_explain_impl(&c, dkc_reg_at(op, i), step);
+	if (i > op->num_regs)
+		return -ENOENT;
+	/* NULL for the last step, which is about the fallback of the entry */
+	r = dkc_reg_at(op, i);
+	return dkc_explain_impl(&c, r, r && dkc_top(op, dkc_block_of(r)->dev, r->key, NULL) == r,
+				step);
 }
 
 int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,

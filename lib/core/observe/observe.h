@@ -35,19 +35,23 @@ void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
 
 /* The outcome of routing a call by the rules. */
 struct dkc_outcome {
-	u64 ks;			/* the effective set */
+	u64 ks;			/* the effective set, as far as it is masked */
+	u64 left;		/* functionalities that may have to be masked; bit 0 is number 1 */
+	bool is_known;		/* the members below are set */
 	struct dkc_at at;	/* the entry */
 	struct dkc_pick pick;	/* what serves it */
 };
 
-/* A call that is being explained. Valid until the lock is released. */
+/* A call that is being explained. Valid as long as the registry's generation does not change. */
 struct dkc_case {
 	const struct dk_op *op;
 	const struct dkc_device *dev;
 	u64 merged;		/* the set before it is masked */
 	unsigned int b;		/* the backend of @merged, whose mask applies */
-	u32 evaluations;	/* approximate number of entries evaluated by the rules */
-	struct dkc_outcome outcome;
+	u32 work;		/* functions visited since the caller last set this to 0 */
+	u32 most_work;		/* if @work reaches this, the caller must release the lock */
+	const struct dkc_reg *ignored;	/* the registration without which @trial is routed */
+	struct dkc_outcome outcome, trial;
 };
 
 /* explain.c: dk_op_explain(). */
@@ -55,18 +59,21 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 		 const struct dk_obj *const *objs, unsigned int n,
 		 struct dk_explain *ex);
 /* The caller must have checked that the registry still has the generation of @ex. */
-void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
-		       const struct dk_explain *ex);
+void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct dk_explain *ex,
+		       u32 most_work);
 /*
  * Fills @step with step *@i if that is about the mask or a rule. Otherwise subtracts the
- * number of such steps from *@i and returns -ENOENT.
+ * number of such steps from *@i and returns -ENOENT. Returns -EAGAIN if the lock must be
+ * released before the step is known.
  */
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
  * Fills @step with the step about a registration or, if @r is NULL, about the backend
- * fallback of the entry. Returns -ENOENT if there is no such fallback.
+ * fallback of the entry. @is_top: @r is the newest online one of its key and device. Returns -ENOENT if there is no such fallback, or -EAGAIN as
+ * dkc_explain_rule(), which must have returned -ENOENT before.
  */
-int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
+int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
+		     struct dk_step *step);
 
 /* objects.c: returns @max_objs of struct dk_op_info. Counts only once for each definition. */
 u32 dkc_max_objs(struct dk_op *op);
