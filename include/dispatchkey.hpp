@@ -24,6 +24,13 @@
 #include <type_traits>
 #include <utility>
 
+/*
+ * For data that each shared object must have a copy of: inline variables and the static data of
+ * templates. With the default visibility, g++ makes such data unique in the process, and
+ * dlclose() never unloads a shared object that has it.
+ */
+#define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
+
 namespace dk {
 
 /* ---- results --------------------------------------------------------------- */
@@ -63,7 +70,7 @@ constexpr unsigned int fls(__u64 bits)
 	return bits ? 64 - static_cast<unsigned int>(__builtin_clzll(bits)) : 0;
 }
 
-inline constexpr unsigned short first_slot[] = {
+DK__LOCAL_TO_OBJECT inline constexpr unsigned short first_slot[] = {
 #define DK__FIRST_SLOT(U, N, P) DK_SLOT_##U,
 	DK_FUNCTIONALITIES(DK__FIRST_SLOT)
 #undef DK__FIRST_SLOT
@@ -272,11 +279,13 @@ private:
 	}
 };
 
-inline constexpr keyset autograd_keys = keyset::from_raw(DK_AUTOGRAD_BITS);
-inline constexpr keyset autograd_adinplace_or_view_keys =
+DK__LOCAL_TO_OBJECT inline constexpr keyset autograd_keys = keyset::from_raw(DK_AUTOGRAD_BITS);
+DK__LOCAL_TO_OBJECT inline constexpr keyset autograd_adinplace_or_view_keys =
 	keyset::from_raw(DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS);
-inline constexpr keyset default_included = keyset::from_raw(DK_DEFAULT_INCLUDED);
-inline constexpr keyset default_excluded = keyset::from_raw(DK_DEFAULT_EXCLUDED);
+DK__LOCAL_TO_OBJECT inline constexpr keyset default_included =
+	keyset::from_raw(DK_DEFAULT_INCLUDED);
+DK__LOCAL_TO_OBJECT inline constexpr keyset default_excluded =
+	keyset::from_raw(DK_DEFAULT_EXCLUDED);
 
 } /* namespace dk */
 
@@ -662,7 +671,7 @@ template <class T> union unmade {
 	constexpr unmade() : none() {}
 	~unmade() {}
 };
-template <class T> struct place {
+template <class T> struct DK__LOCAL_TO_OBJECT place {
 	static unmade<T> at;
 };
 template <class T> unmade<T> place<T>::at;
@@ -751,13 +760,6 @@ template <class T> constexpr dk_param param_of()
 	}
 }
 
-/*
- * For templates that each shared object must have a copy of. With the default visibility, g++
- * makes the data of a template unique in the process, and dlclose() never unloads a shared
- * object that has such data.
- */
-#define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
-
 /* PyTorch's name for a parameter whose name is unknown, such as "_7". */
 template <std::size_t I> struct DK__LOCAL_TO_OBJECT nameless {
 	static constexpr char text[] = { '_', I < 10 ? '0' + I : '0' + I / 10,
@@ -781,7 +783,7 @@ constexpr bool is_word(char c)
 	       (c >= 'a' && c <= 'z');
 }
 
-template <class Text> class named_params {
+template <class Text> class DK__LOCAL_TO_OBJECT named_params {
 	static constexpr std::size_t length = sizeof(Text::text);
 	struct split {
 		char text[length] = {};
@@ -1035,7 +1037,7 @@ template <auto X> constexpr part pretty_value()
  * The name of a function, without namespaces and template arguments. It is empty for the
  * function of a lambda, which gcc names _FUN and clang __invoke.
  */
-template <auto f> struct function_name {
+template <auto f> struct DK__LOCAL_TO_OBJECT function_name {
 	static constexpr std::size_t cut(char *at)
 	{
 		const part all = pretty_value<f>();
@@ -2146,7 +2148,7 @@ private:
 	struct dk__##id##_params {					\
 		static constexpr const char text[] = #params;		\
 	};								\
-	__attribute__((visibility("hidden")))				\
+	DK__LOCAL_TO_OBJECT						\
 	inline ::dk::op<int params, __VA_ARGS__> id{			\
 		op_name, #params,					\
 		::dk::op<int params, __VA_ARGS__>::described<		\

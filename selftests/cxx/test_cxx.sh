@@ -92,6 +92,13 @@ unloads() {
 		"$st_tmp/unloads" "$st_tmp/unloaded.so" 2>"$st_tmp/said"
 }
 
+# is_unloadable COMPILER - true if no data of the header would prevent dlclose() of cxx_test
+is_unloadable() {
+	cxx "$1" c++17 -O0 -fPIC -shared "$st_here/cxx_test.cpp" -o "$st_tmp/cxx_test.so" &&
+		nm -DC "$st_tmp/cxx_test.so" >"$st_tmp/symbols" &&
+		! sed -n 's/^[0-9a-f]* u //p' "$st_tmp/symbols" | grep -v '^std::'
+}
+
 echo "TAP version 13"
 ok "the part in C compiles" c -Wconversion -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
 for one in $compilers; do
@@ -107,6 +114,8 @@ for one in $compilers; do
 	ok "thrown.cpp compiles by $one" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
 		-o "$st_tmp/thrown"
 	ok "with $one, hooks are called when an exception leaves a call" "$st_tmp/thrown"
+	ok "compiled by $one, the header has no data that is unique in the process" \
+		is_unloadable "$one"
 	ok "dlclose() unmaps a plugin compiled by $one and removes its functions" unloads "$one"
 	ok "dlclose() of a plugin compiled by $one removes what is still registered" \
 		unloads "$one" -DLEAKS

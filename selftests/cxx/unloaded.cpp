@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A plugin and its host: dlclose() unmaps the plugin and unregisters its functions. -DPLUGIN
- * builds the plugin; with -DLEAKS, the plugin does not unregister.
+ * builds the plugin; with -DLEAKS, the plugin does not unregister. The functions have external
+ * linkage, so that g++ would make data of templates with their names unique in the process.
  */
 #include <dispatchkey.hpp>
 
 #include <cstdio>
 #include <dlfcn.h>
 
-struct tensor { dk_obj dk; };
+struct tensor : dk_obj {};
 
 static dk::op<int(tensor &, int &)> op{ "unloaded::op" };
+DK_CXX_OP(shared, "unloaded::shared", (struct dk_obj *obj, int *served_by), dk::every);
 
 #ifdef PLUGIN
 
-static int serves(tensor &, int &served_by)
+int serves(tensor &, int &served_by)
 {
 	served_by = 1;
 	return 0;
 }
+
+int serves_shared(struct dk_obj *, int *served_by)
+{
+	*served_by = 2;
+	return 0;
+}
+
+int passes_on(dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static dk::registration mine_too = shared.impl<serves_shared>(DK_CPU);
+static dk::registration passes = dk::fallback<passes_on>(DK_TRACER);
 
 #ifdef LEAKS
 __attribute__((constructor)) static void begin()
@@ -42,19 +58,20 @@ static bool is_mapped(const char *file)
 
 int main(int, char **argv)
 {
-	dk::registration defined = op.define();
+	dk::registration defined = op.define(), defined_too = shared.define();
 	tensor t{ dk_obj_on(DK_BACKEND_CPU, 0) };
 	void *plugin;
 	int served_by = 0;
 
 	for (int i = 0; i < 2; i++) {
 		plugin = dlopen(argv[1], RTLD_NOW);
-		if (!plugin || op(t, served_by) || served_by != 1)
+		if (!plugin || op(t, served_by) || served_by != 1 ||
+		    shared(&t, &served_by) || served_by != 2)
 			return std::fprintf(stderr, "the plugin does not serve\n"), 1;
 		dlclose(plugin);
 		if (is_mapped(argv[1]))
 			return std::fprintf(stderr, "the plugin is still mapped\n"), 1;
-		if (op(t, served_by) != -ENOSYS)
+		if (op(t, served_by) != -ENOSYS || shared(&t, &served_by) != -ENOSYS)
 			return std::fprintf(stderr, "a call finds a function\n"), 1;
 	}
 	return 0;
