@@ -1199,8 +1199,11 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 }
 
 /* Returns an error for the first option that is set but not applicable, or success. */
-inline result inapplicable(dk_backend backend, dk_registry *registry)
+inline result inapplicable(unsigned int flags, dk_backend backend, dk_registry *registry)
 {
+	/* the other flags are for kinds of functions, which the callers set by the type */
+	if (flags & ~static_cast<unsigned int>(DK_IMPL_F_ATOMIC))
+		return refused(DK_WHY_OPTION, -EINVAL, "flags");
 	if (backend)
 		return refused(DK_WHY_OPTION, -EINVAL, "backend");
 	if (registry)
@@ -1388,7 +1391,7 @@ inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
 	if (e)
 		fill(*e, nullptr, key, how, flags, at);
 	return { e, "fallback", how.registry, [&how](entry &added, dk_diag &why) {
-		const result r = inapplicable(how.backend, nullptr);
+		const result r = inapplicable(how.flags, how.backend, nullptr);
 
 		if (r)
 			return dk_fallback_register(&added.prov, &added.impl, &why);
@@ -1932,6 +1935,13 @@ private:
 		if (e)
 			detail::fill(*e, &decl_, key, how, flags, at);
 		return { e, decl_.name, how.registry, [&](detail::entry &added, dk_diag &why) {
+			const result r = detail::inapplicable(how.flags, DK_BACKEND_INVALID,
+							      nullptr);
+
+			if (!r) {
+				why = r.why;
+				return r.error;
+			}
 			if (!how.backend)
 				return dk_impls_register(&added.prov, &added.impl, 1, &why);
 			return dk_backend_impls_register(&added.prov, how.backend, &added.impl, 1,
@@ -1997,7 +2007,7 @@ public:
 	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
 		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
 	{
-		if (const result r = detail::inapplicable(by.backend, by.registry); !r)
+		if (const result r = detail::inapplicable(by.flags, by.backend, by.registry); !r)
 			return r;
 		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
 			dk_impl impl = made<f>(&decl, o, key, by);
@@ -2013,7 +2023,7 @@ public:
 	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
 	{
-		result r = detail::inapplicable(how.backend, how.registry);
+		result r = detail::inapplicable(how.flags, how.backend, how.registry);
 
 		if (!state_)
 			return status_;
@@ -2029,7 +2039,7 @@ public:
 			dk_handle *h = nullptr)
 	{
 		dk_boxed_fn_t fn = f;
-		result r = detail::inapplicable(how.backend, how.registry);
+		result r = detail::inapplicable(how.flags, how.backend, how.registry);
 
 		if (!state_)
 			return status_;
@@ -2074,7 +2084,7 @@ private:
 	template <class Def>
 	result define(const dk_op_decl &decl, const define_options &how, Def def)
 	{
-		result r = detail::inapplicable(DK_BACKEND_INVALID, how.registry);
+		result r = detail::inapplicable(0, DK_BACKEND_INVALID, how.registry);
 
 		if (!r)
 			return r;

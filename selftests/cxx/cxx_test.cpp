@@ -763,6 +763,38 @@ static void options_that_do_not_apply()
 	CHECK(impls.fallback<passes_on>());
 }
 
+/* Flags for kinds of functions are refused: the kind follows from the type of the function. */
+static void flags_that_do_not_apply()
+{
+	auto defined = add.define();
+	dk::library impls(DK_LIBRARY_IMPL, "t", DK_CPU), defs(DK_LIBRARY_FRAGMENT, "t");
+	dk::library any(DK_LIBRARY_IMPL, "_", DK_TRACER);
+	dk::impl_options how;
+	auto refused = [](const dk::result &r) {
+		return r.error == -EINVAL && r.why.reason == DK_WHY_OPTION &&
+		       !std::strcmp(r.name(), "flags");
+	};
+
+	for (unsigned int flags : { 1u, 4u, 8u, 16u, 6u, 1u << 16, 1u << 31 }) {
+		how.flags = flags;
+		/* refuses: dk::op::impl EINVAL OPTION */
+		CHECK(refused(add.impl(DK_CPU, add_7, how).status()));
+		CHECK(refused(add.impl<add_7>(DK_CPU, how).status()));
+		/* refuses: dk::op::boxed EINVAL OPTION */
+		CHECK(refused(add.boxed<passes_on>(DK_CPU, how).status()));
+		/* refuses: dk::op::fallthrough EINVAL OPTION */
+		CHECK(refused(add.fallthrough(DK_CPU, how).status()));
+		CHECK(refused(dk::fallback<passes_on>(DK_CPU, how).status()));
+		CHECK(refused(dk::fallthrough(DK_CPU, how).status()));
+		CHECK(refused(impls.impl<add_7>(add, DK_CPU, how)));
+		CHECK(refused(defs.def<add_7>(second, {}, how, DK_CPU)));
+		CHECK(refused(any.fallback<passes_on>(DK_TRACER, how)));
+	}
+	how.flags = DK_IMPL_F_ATOMIC;
+	CHECK(add.impl<add_7>(DK_CPU, how) && add.boxed<passes_on>(DK_CPU, how));
+	CHECK(impls.impl<add_7>(add, DK_CPU, how));
+}
+
 /* A listener that is destroyed inside its own function stays registered, with its captures. */
 struct ends_itself {
 	std::optional<dk::listener<ends_itself>> *self;
@@ -1020,7 +1052,7 @@ int main()
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
-		T(options_that_do_not_apply), T(listener_ends_inside),
+		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
 		T(c_and_cxx), T(wrong_signatures),
 	};
