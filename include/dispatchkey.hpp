@@ -1239,9 +1239,12 @@ struct impl_options {
 	const char *schema = nullptr;
 	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
 	unsigned int flags = 0;
-	/* the backend whose runtime key a building block means; not for fallbacks or libraries */
+	/*
+	 * the backend whose runtime key a building block means; not for fallbacks, libraries or
+	 * make_impl()
+	 */
 	dk_backend backend = DK_BACKEND_INVALID;
-	/* not for libraries, which have their own */
+	/* not for libraries, which have their own, or make_impl() */
 	dk_registry *registry = nullptr;
 };
 
@@ -1260,6 +1263,21 @@ struct define_options {
 
 namespace detail {
 
+inline dk_impl element(const dk_op_decl *op, dk_fn_t fn, dk_key key, const impl_options &how,
+		       unsigned int flags)
+{
+	dk_impl i = {};
+
+	i.op = op;
+	i.fn = fn;
+	i.label = how.label;
+	i.key = key;
+	i.flags = static_cast<__u16>(flags | how.flags);
+	i.size = sizeof(i);
+	i.schema = how.schema;
+	return i;
+}
+
 inline void fill(entry &e, const dk_op_decl *op, dk_key key, const impl_options &how,
 		 unsigned int flags, position at)
 {
@@ -1267,12 +1285,8 @@ inline void fill(entry &e, const dk_op_decl *op, dk_key key, const impl_options 
 		std::snprintf(e.label, sizeof(e.label), "%s", how.label);
 	else
 		at.print(e.label, sizeof(e.label));
-	e.impl.op = op;
-	e.impl.size = sizeof(e.impl);
+	e.impl = element(op, e.impl.fn, key, how, flags);
 	e.impl.label = e.label;
-	e.impl.key = key;
-	e.impl.flags = static_cast<__u16>(flags | how.flags);
-	e.impl.schema = how.schema;
 }
 
 inline void fill(dk_op_decl &decl, const define_options &how)
@@ -1742,6 +1756,36 @@ public:
 			   DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC, {});
 	}
 
+	/*
+	 * Makes an element of an array of functions, such as that of dk_device_register(), as
+	 * DK_IMPL() does in C. The array, and the texts of the options, must stay valid until it
+	 * is unregistered. The function has no captures. If it has no name, it has no default
+	 * label. With a backend, a registry or other flags than DK_IMPL_F_ATOMIC, registering
+	 * the array fails with -EINVAL.
+	 */
+	template <class F> dk_impl make_impl(dk_key key, F f, const impl_options &how = {}) const
+	{
+		constexpr bool with_call = std::is_convertible_v<F, function>;
+		constexpr bool fits = with_call || std::is_convertible_v<F, plain>;
+		dk_fn_t fn = nullptr;
+
+		static_assert(fits, "the function has captures, or does not take the operator's "
+				    "parameters, exactly and with or without a dk_call *, or does "
+				    "not return int");
+		if constexpr (with_call)
+			fn = reinterpret_cast<dk_fn_t>(static_cast<function>(f));
+		else if constexpr (fits)
+			fn = reinterpret_cast<dk_fn_t>(static_cast<plain>(f));
+		dk_impl i = detail::element(&decl_, fn, key, how, with_call ? 0 : DK_IMPL_F_PLAIN);
+		if (!detail::inapplicable(how.flags, how.backend, how.registry))
+			i.flags = 0xffff;	/* has unknown flags, which are refused */
+		return i;
+	}
+	template <auto f> dk_impl make_impl(dk_key key, const impl_options &how = {}) const
+	{
+		return make_impl(key, f, detail::with_name<f>(how));
+	}
+
 private:
 	friend class library;
 
@@ -2045,8 +2089,9 @@ public:
 			return status_;
 		if (!r)
 			return r;
-		dk_impl i = filled<f>(nullptr, key, how, DK_IMPL_F_BOXED,
-				      reinterpret_cast<dk_fn_t>(fn));
+		dk_impl i = detail::element(nullptr, reinterpret_cast<dk_fn_t>(fn), key,
+					    detail::with_name<f>(how), DK_IMPL_F_BOXED);
+		i.label = i.label ? i.label : state_->debug;
 		r.error = dk_library_fallback(&state_->lib, &i, h, &r.why);
 		return r;
 	}
@@ -2103,41 +2148,15 @@ private:
 	}
 
 	/* The label of a function without a name is the library's FILE:LINE. */
-	template <auto f>
-	dk_impl filled(const dk_op_decl *decl, dk_key key, const impl_options &how,
-		       unsigned int flags, dk_fn_t fn) const
-	{
-		const char *name = detail::function_name<f>::label();
-		dk_impl i = {};
-
-		i.op = decl;
-		i.fn = fn;
-		i.label = how.label ? how.label : name ? name : state_->debug;
-		i.key = key;
-		i.flags = static_cast<__u16>(how.flags | flags);
-		i.size = sizeof(i);
-		i.schema = how.schema;
-		return i;
-	}
-	template <auto f, class... A, class On>
-	dk_impl made(const dk_op_decl *decl, const op<int(A...), On> &, dk_key key,
+	template <auto f, class F, class On>
+	dk_impl made(const dk_op_decl *decl, const op<F, On> &o, dk_key key,
 		     const impl_options &how) const
 	{
-		using function = typename op<int(A...), On>::function;
-		using plain = int (*)(A...);
+		dk_impl i = o.template make_impl<f>(key, how);
 
-		if constexpr (std::is_convertible_v<decltype(f), function>) {
-			return filled<f>(decl, key, how, 0,
-					 reinterpret_cast<dk_fn_t>(static_cast<function>(f)));
-		} else if constexpr (std::is_convertible_v<decltype(f), plain>) {
-			return filled<f>(decl, key, how, DK_IMPL_F_PLAIN,
-					 reinterpret_cast<dk_fn_t>(static_cast<plain>(f)));
-		} else {
-			static_assert(detail::never<plain>,
-				      "the function does not take the operator's parameters, "
-				      "exactly and with or without a dk_call *, or does not return int");
-			return {};
-		}
+		i.op = decl;
+		i.label = i.label ? i.label : state_->debug;
+		return i;
 	}
 
 	state *state_;

@@ -1039,6 +1039,79 @@ static void wrong_signatures()
 	CHECK(impl.release() == 0 && c_end() == 0);
 }
 
+/* ---- devices -------------------------------------------------------------------- */
+
+static int add_on_card(dk_call *c, tensor &, const tensor &, int *served_by)
+{
+	*served_by = *static_cast<int *>(dk_call_priv(c));
+	return 0;
+}
+
+static int shared_on_card(struct vec *v, char, short, struct pair, double, char, struct seen *)
+{
+	return static_cast<int>(v->x);
+}
+
+static dk_provider provider_of_cards()
+{
+	dk_provider prov = {};
+
+	prov.size = sizeof(prov);
+	prov.abi = DK_ABI_VERSION;
+	prov.layout = DK_LAYOUT_NAME;
+	prov.name = "cards";
+	return prov;
+}
+
+/* Devices with functions from make_impl(). */
+static void functions_of_devices()
+{
+	static const dk_impl impls[] = {
+		add.make_impl<add_on_card>(DK_DENSE),
+		second.make_impl<plain_7>(DK_DENSE, { "labelled", "(Tensor a, Tensor b) -> ()" }),
+		c_defines.make_impl(DK_DENSE, shared_on_card, { "shared" }),
+		nothing.make_impl(DK_AUTOGRAD_XPU, [] { return 5; }),
+	};
+	dk_provider cards = provider_of_cards();
+	int priv[] = { 1, 2 }, served_by = 0;
+	__u32 device[2];
+	auto add_defined = add.define(), second_defined = second.define();
+	auto shared_defined = c_defines.define(), nothing_defined = nothing.define();
+
+	CHECK(dk_provider_register(&cards, nullptr) == 0);
+	for (int i = 0; i < 2; i++)
+		CHECK(dk_device_register(&cards, DK_BACKEND_XPU, i ? "card1" : "card0", &priv[i],
+					 impls, 4, &device[i], nullptr) == 0);
+	for (int i = 0; i < 2; i++) {
+		tensor x{ dk_obj_on(DK_BACKEND_XPU, device[i]), 1 };
+		vec v{ dk_obj_on(DK_BACKEND_XPU, device[i]), 3 };
+
+		CHECK(add(x, x, &served_by) == 0 && served_by == priv[i]);
+		CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "add_on_card"));
+		CHECK(second(x, x, &served_by) == 0 && served_by == 7);
+		CHECK(!std::strcmp(second.route(x, x, nullptr).entry.label, "labelled"));
+		CHECK(c_defines(&v, 0, 0, {}, 0, 0, nullptr) == 3);
+	}
+	CHECK(impls[0].op == add.decl() && !impls[0].flags && !impls[0].schema);
+	CHECK(impls[1].flags == DK_IMPL_F_PLAIN && impls[1].schema);
+	CHECK(!impls[3].label);
+
+	/* an option that does not apply is refused with the array */
+	dk::impl_options how[3];
+	how[0].backend = DK_BACKEND_XPU;
+	how[1].registry = dk_registry_default();
+	how[2].flags = DK_IMPL_F_BOXED;
+	for (const dk::impl_options &one : how) {
+		const dk_impl refused = add.make_impl<add_7>(DK_CPU, one);
+
+		CHECK(dk_impls_register(&cards, &refused, 1, nullptr) == -EINVAL);
+	}
+	how[0] = {};
+	how[0].flags = DK_IMPL_F_ATOMIC;
+	CHECK(add.make_impl<add_7>(DK_CPU, how[0]).flags == DK_IMPL_F_ATOMIC);
+	CHECK(dk_provider_unregister(&cards) == 0);
+}
+
 int main()
 {
 	static const struct {
@@ -1054,7 +1127,7 @@ int main()
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
 		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
-		T(c_and_cxx), T(wrong_signatures),
+		T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
 	};
 	int failed = 0;
 

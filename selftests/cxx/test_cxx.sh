@@ -153,6 +153,11 @@ pair 'struct { int operator()(tensor &, double) { return 0; } } f; auto r = op.i
 pair 'auto r = op.impl<takes>(DK_CPU);' 'auto r = op.impl<takes_float>(DK_CPU);' "$exactly"
 pair 'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes>(op);' \
 	'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes_float>(op);' "$exactly"
+pair 'auto i = op.make_impl<takes>(DK_CPU);' \
+	'auto i = op.make_impl<takes_float>(DK_CPU);' "$exactly"
+pair 'auto i = op.make_impl(DK_CPU, [](tensor &, double) { return 0; });' \
+	'int n = 0; auto i = op.make_impl(DK_CPU, [n](tensor &, double) { return n; });' \
+	'has captures'
 pair 'auto r = op.boxed(DK_CPU, [](dk_call *, void *) { return 0; });' \
 	'auto r = op.boxed(DK_CPU, [](dk_call *, int *) { return 0; });' 'a boxed function takes'
 pair 'auto r = dk::fallback(DK_CPU, [](dk_call *, void *) { return 0; });' \
