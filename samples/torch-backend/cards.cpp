@@ -153,18 +153,6 @@ bool is_plugged(std::int64_t index)
 	return !dk_device_find(nullptr, name_of(index).c_str(), &unused, nullptr);
 }
 
-static dk_impl implementation(routed &one)
-{
-	dk_impl impl{};
-
-	impl.op = one.op.decl();
-	impl.fn = reinterpret_cast<dk_fn_t>(one.function);
-	impl.label = one.label;
-	impl.key = DK_DENSE;
-	impl.size = sizeof(impl);
-	return impl;
-}
-
 void begin()
 {
 	machine &m = the();
@@ -180,7 +168,7 @@ void begin()
 
 		check(dk_op_define(&m.provider, one.op.decl(), one.flags, &why), one.op.name(),
 		      why);
-		m.functions.push_back(implementation(one));
+		m.functions.push_back(one.op.make_impl(DK_DENSE, one.function, { one.label }));
 	}
 	check(dk_backend_impls_register(&m.provider, m.backend, m.functions.data(),
 					m.functions.size(), &why), m.provider.name, why);
