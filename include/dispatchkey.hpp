@@ -1160,7 +1160,10 @@ template <class F> struct entry_of : entry {
 	}
 };
 
-/* A definition with a declaration of its own, so that options such as the schema can differ. */
+/*
+ * A definition with a declaration of its own, so that options such as the schema can differ. The
+ * label is its default debug text.
+ */
 struct definition : entry {
 	dk_op_decl decl;
 
@@ -1211,7 +1214,10 @@ inline result inapplicable(unsigned int flags, dk_backend backend, dk_registry *
 	return {};
 }
 
-/* The place of a registration in the source. It is the label of a function without a name. */
+/*
+ * The place of a registration in the source. It is the label of a function without a name, and
+ * the debug text of a definition.
+ */
 struct position {
 	const char *file;
 	int line;
@@ -1257,7 +1263,10 @@ struct define_options {
 	/* not for libraries, which have their own */
 	dk_registry *registry = nullptr;
 	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
-	/* place in the source, for people, such as DK_HERE; must stay valid */
+	/*
+	 * place in the source, for people, such as DK_HERE; must stay valid. By default FILE:LINE
+	 * of the definition or, in a library, of the library
+	 */
 	const char *debug = nullptr;
 };
 
@@ -1697,12 +1706,16 @@ public:
 		return r;
 	}
 
-	registration define(const define_options &how = {})
+	registration define(const define_options &how = {},
+			    detail::position at = detail::position::here())
 	{
 		auto *e = new (std::nothrow) detail::definition(decl_);
 
-		if (e)
+		if (e) {
+			at.print(e->label, sizeof(e->label));
 			detail::fill(e->decl, how);
+			e->decl.debug = how.debug ? how.debug : e->label;
+		}
 		return { e, decl_.name, how.registry, [&](detail::entry &added, dk_diag &why) {
 			return dk_op_define(&added.prov,
 					    &static_cast<detail::definition &>(added).decl,

@@ -347,6 +347,28 @@ static void typed_calls()
 	CHECK(cuda.release() == 0);
 }
 
+/* Messages and dumps contain the place of a definition. */
+static void places_of_definitions()
+{
+	const int line = __LINE__ + 1;
+	auto defined = add.define({ "t::add(Tensor(a!) out, Tensor a) -> int" });
+	auto again = add.define();
+	char text[1024];
+
+	const std::string at = "cxx_test.cpp:" + std::to_string(line);
+	CHECK(again.status().name() ==
+	      "t::add: " + at + " -> cxx_test.cpp:" + std::to_string(line + 1));
+	dk::handle held("t::add");
+	dk_op_dump(held.get(), text, sizeof(text));
+	CHECK(std::strstr(text, ("\ndebug: " + at + "\n").c_str()));
+
+	dk::define_options here;
+	here.debug = DK_HERE;
+	auto other = second.define(here), twice = second.define();
+	const std::string expected = std::string("t::second: ") + here.debug;
+	CHECK(std::strstr(twice.status().name(), expected.c_str()));
+}
+
 static void no_arguments()
 {
 	auto defined = nothing.define();
@@ -1120,7 +1142,8 @@ int main()
 	} tests[] = {
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
-		T(guards), T(typed_calls), T(no_arguments), T(dispatched_on), T(by_keyset),
+		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
+		T(dispatched_on), T(by_keyset),
 		T(error_sentences), T(routes_and_labels), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(incomplete_types),
