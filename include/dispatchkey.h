@@ -40,6 +40,9 @@
 #endif
 #ifndef __cplusplus
 #include <dispatchkey-op.h>
+#else
+#define DK_OP(...)							\
+	static_assert(false, "DK_OP() is for C: use DK_CXX_OP() of <dispatchkey.hpp>")
 #endif
 
 #ifdef __cplusplus

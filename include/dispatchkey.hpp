@@ -8,6 +8,10 @@
 #ifndef _DISPATCHKEY_HPP
 #define _DISPATCHKEY_HPP
 
+#if __cplusplus < 201703L
+#error <dispatchkey.hpp> needs C++17 or later: compile with -std=c++17
+#else
+
 #include <dispatchkey.h>
 
 #include <array>
@@ -2197,5 +2201,7 @@ private:
 			::dk::detail::named_params<dk__##id##_params>>::table }
 
 } /* namespace dk */
+
+#endif /* C++17 */
 
 #endif /* _DISPATCHKEY_HPP */
