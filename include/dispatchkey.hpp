@@ -541,6 +541,34 @@ struct visit<T, std::enable_if_t<!is_object<T>() && visit<item<T>>::is &&
 	}
 };
 
+template <class T>
+using pointee =
+	std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const T &>().operator->())>>;
+template <template <class> class Of, class T, class = void> inline constexpr bool has = false;
+template <template <class> class Of, class T>
+inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
+
+/* True for a smart pointer to an object, if calls cannot dispatch on it. */
+template <class T> constexpr bool is_smart_pointer()
+{
+	if constexpr (!visit<T>::is && has<pointee, T>)
+		return visit<pointee<T>>::is;
+	else
+		return false;
+}
+/* True also for lists and std::optional of them. */
+template <class T> constexpr bool has_smart_pointer()
+{
+	if constexpr (is_smart_pointer<T>())
+		return true;
+	else if constexpr (has<pointee, T>)
+		return is_smart_pointer<pointee<T>>();
+	else if constexpr (has<item, T>)
+		return is_smart_pointer<item<T>>();
+	else
+		return false;
+}
+
 /* The objects of a call; they are on the stack unless there are long lists. */
 template <std::size_t N> class objects {
 public:
@@ -1961,6 +1989,10 @@ private:
 	{
 		static_assert(On::fits({ visit<A>::is... }),
 			      "dk::on names a parameter that calls cannot dispatch on");
+		static_assert(!std::is_same_v<On, every> ||
+				      !(detail::has_smart_pointer<detail::bare_t<A>>() || ...),
+			      "calls do not dispatch on a smart pointer to an object: specialise "
+			      "dk::object for it, or name the other parameters with dk::on");
 		detail::objects<capacity(all())> objs;
 
 		collect_packed(objs, generators, at, all());

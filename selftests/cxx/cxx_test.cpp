@@ -240,6 +240,11 @@ template <> struct dk::object<odd> {
 	static const dk_obj *of(const odd &x) { return &x.hidden; }
 };
 
+template <> struct dk::object<std::shared_ptr<tensor>> {
+	static constexpr bool is = true;
+	static const dk_obj *of(const std::shared_ptr<tensor> &x) { return x.get(); }
+};
+
 struct opaque;
 
 /* dk::object is specialised with an offset for these types, despite the member dk or the base. */
@@ -411,6 +416,24 @@ static void dispatched_on()
 	lots.push_back(&y);	/* decides, although it is the last item of a long list */
 	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &served_by) && served_by == 2);
 	CHECK(!many(&o, &y, {}, lots, nullptr, &served_by) && served_by == 3);
+}
+
+/* Calls dispatch on a smart pointer if dk::object is specialised for it. */
+static void smart_pointers()
+{
+	using pointer = std::shared_ptr<tensor>;
+	static dk::op<int(const pointer &, const std::vector<pointer> &)> smart{ "t::smart" };
+	auto x = std::make_shared<tensor>(on_cpu(1)), y = std::make_shared<tensor>(on_cuda(2));
+	auto defined = smart.define();
+	auto cpu = smart.impl(DK_CPU, [](const pointer &, const std::vector<pointer> &) {
+		return 1;
+	});
+	auto cuda = smart.impl(DK_CUDA, [](const pointer &, const std::vector<pointer> &) {
+		return 2;
+	});
+
+	CHECK(smart(x, {}) == 1 && smart(y, {}) == 2 && smart(x, { nullptr, y }) == 2);
+	CHECK(smart(nullptr, { x }) == 1 && smart(nullptr, {}) == -ENOSYS);
 }
 
 struct counted {
@@ -1143,7 +1166,7 @@ int main()
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
-		T(dispatched_on), T(by_keyset),
+		T(dispatched_on), T(smart_pointers), T(by_keyset),
 		T(error_sentences), T(routes_and_labels), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(incomplete_types),

@@ -33,7 +33,7 @@ cxx() { object "$@" -L"$lib" -Wl,-rpath,"$lib" -ldispatchkey -pthread; }
 # precompile COMPILER - precompiles the headers that code() needs
 precompile() {
 	mkdir -p "$st_tmp/$1" &&
-		printf '#include <%s>\n' dispatchkey.hpp vector >"$st_tmp/$1/headers.h" &&
+		printf '#include <%s>\n' dispatchkey.hpp memory vector >"$st_tmp/$1/headers.h" &&
 		object "$1" c++17 -Wno-unused -x c++-header "$st_tmp/$1/headers.h" \
 			-o "$st_tmp/$1/headers.h.gch"
 }
@@ -171,6 +171,14 @@ pair 'static dk::op<int(tensor *), dk::on<0>> o{ "t::o" };' \
 	'static dk::op<int(tensor *), dk::on<1>> o{ "t::o" };' 'dk::on names'
 pair 'static dk::op<int(std::array<char, 2>)> o{ "t::o" };' \
 	'static dk::op<int(std::vector<int>)> o{ "t::o" };' 'pass a pointer'
+smart='do not dispatch on a smart pointer'
+pair 'static dk::op<int(std::shared_ptr<int> &)> o{ "t::o" };' \
+	'static dk::op<int(const std::shared_ptr<tensor> &)> o{ "t::o" };' "$smart"
+pair 'static dk::op<int(const std::vector<tensor> &)> o{ "t::o" };' \
+	'static dk::op<int(const std::vector<std::unique_ptr<tensor>> &)> o{ "t::o" };' "$smart"
+pair 'static dk::op<int(tensor &, std::shared_ptr<tensor> &), dk::on<0>> o{ "t::o" };' \
+	'static dk::op<int(const std::optional<std::shared_ptr<tensor>> &)> o{ "t::o" };' \
+	"$smart"
 
 use=from_raw
 pair 'auto k = dk::keyset::from_raw(0x33);' 'auto k = dk::keyset(0x33);' "$use"
