@@ -2051,7 +2051,7 @@ private:
  * A dk_library and its provider: definitions and functions of one namespace. The
  * destructor releases all of them; release() with a dk_handle releases a single one.
  * The functions have names and no state: impl<f>(op). Converts to false if the library
- * was not registered.
+ * was not registered, or was released.
  */
 class library {
 public:
@@ -2100,7 +2100,7 @@ public:
 	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
 		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
 	{
-		if (const result r = detail::inapplicable(by.flags, by.backend, by.registry); !r)
+		if (const result r = refusal(by.flags, by.backend, by.registry); !r)
 			return r;
 		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
 			dk_impl impl = made<f>(&decl, o, key, by);
@@ -2116,10 +2116,8 @@ public:
 	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
 	{
-		result r = detail::inapplicable(how.flags, how.backend, how.registry);
+		result r = refusal(how.flags, how.backend, how.registry);
 
-		if (!state_)
-			return status_;
 		if (!r)
 			return r;
 		dk_impl i = made<f>(&o.decl_, o, key, how);
@@ -2132,10 +2130,8 @@ public:
 			dk_handle *h = nullptr)
 	{
 		dk_boxed_fn_t fn = f;
-		result r = detail::inapplicable(how.flags, how.backend, how.registry);
+		result r = refusal(how.flags, how.backend, how.registry);
 
-		if (!state_)
-			return status_;
 		if (!r)
 			return r;
 		dk_impl i = detail::element(nullptr, reinterpret_cast<dk_fn_t>(fn), key,
@@ -2154,7 +2150,14 @@ public:
 	{
 		int err = state_ ? dk_library_unregister(&state_->lib) : 0;
 
-		return err || !state_ ? err : dk_provider_unregister(&state_->prov);
+		if (!err && state_)
+			err = dk_provider_unregister(&state_->prov);
+		if (!err && state_) {
+			released_ = true;
+			status_ = detail::refused(DK_WHY_LIBRARY_UNREGISTERED, -EINVAL,
+						  state_->prov.name);
+		}
+		return err;
 	}
 
 private:
@@ -2175,14 +2178,22 @@ private:
 		}
 	};
 
+	/* Returns an error if nothing can be registered with these options, or success. */
+	result refusal(unsigned int flags, dk_backend backend, dk_registry *registry) const
+	{
+		if (!state_ || released_)
+			return status_;
+		return detail::inapplicable(flags, backend, registry);
+	}
+
 	template <class Def>
 	result define(const dk_op_decl &decl, const define_options &how, Def def)
 	{
-		result r = detail::inapplicable(0, DK_BACKEND_INVALID, how.registry);
+		result r = refusal(0, DK_BACKEND_INVALID, how.registry);
 
 		if (!r)
 			return r;
-		auto *d = state_ ? new (std::nothrow) definition{ decl, state_->defs } : nullptr;
+		auto *d = new (std::nothrow) definition{ decl, state_->defs };
 		if (!d)
 			return detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
 		d->decl.op = nullptr;
@@ -2209,6 +2220,7 @@ private:
 	}
 
 	state *state_;
+	bool released_ = false;
 	result status_;
 };
 

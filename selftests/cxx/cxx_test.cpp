@@ -771,6 +771,28 @@ static void libraries()
 	dk::library both(DK_LIBRARY_FRAGMENT, "t");
 	CHECK(both.def<add_7>(add) && add(x, x, &served_by) == 0);
 	CHECK(both.release() == 0 && add(x, x, &served_by) == -ENOENT);
+	CHECK(!both && both.release() == 0);
+}
+
+/* A library that is released, or was not registered, refuses to register anything. */
+static void libraries_that_are_not_registered()
+{
+	dk::library other(DK_LIBRARY_DEF, "t"), failed(DK_LIBRARY_DEF, "t");
+	dk::library gone(DK_LIBRARY_FRAGMENT, "t"), any(DK_LIBRARY_IMPL, "_", DK_TRACER);
+	auto refused = [](const dk::result &r, const char *word) {
+		return r.error == -EINVAL && r.why.reason == DK_WHY_LIBRARY_UNREGISTERED &&
+		       !std::strncmp(r.name(), word, std::strlen(word));
+	};
+
+	CHECK(gone.release() == 0 && any.release() == 0);
+	/* refuses: dk::library::def EINVAL LIBRARY_UNREGISTERED */
+	CHECK(refused(gone.def(add), "t") && refused(gone.def<add_7>(add), "t"));
+	/* refuses: dk::library::impl EINVAL LIBRARY_UNREGISTERED */
+	CHECK(refused(gone.impl<add_7>(add, DK_CPU), "t") && refused(gone.status(), "t"));
+	/* refuses: dk::library::fallback EINVAL LIBRARY_UNREGISTERED */
+	CHECK(refused(any.fallback<passes_on>(), "_"));
+	CHECK(refused(failed.def(add), "library (DEF library t, cxx_test.cpp:"));
+	CHECK(refused(failed.impl<add_7>(add, DK_CPU), "library (DEF library t, cxx_test.cpp:"));
 }
 
 /* An option that would have no effect is refused, and named. */
@@ -1171,6 +1193,7 @@ int main()
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
+		T(libraries_that_are_not_registered),
 		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
 		T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
