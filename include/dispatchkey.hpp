@@ -184,7 +184,8 @@ struct keyset {
 	}
 	constexpr unsigned int slot() const
 	{
-		const unsigned int f = functionality(), b = per_backend(f) ? backend() : 0;
+		const unsigned int f = functionality();
+		const unsigned int b = per_backend(f) ? backend() : DK_BACKEND_INVALID;
 
 		return detail::first_slot[f] + (b ? b - 1 : 0);
 	}
@@ -1493,7 +1494,7 @@ public:
 		: reg_(dk_registry_alloc(layout, flags, &status_.why))
 	{
 		if (!reg_)
-			status_.error = -static_cast<int>(error_of(status_.why.reason));
+			status_.error = -error_of(status_.why.reason);
 	}
 	registry(registry &&other) noexcept
 		: status_(other.status_), reg_(std::exchange(other.reg_, nullptr)) {}

@@ -37,7 +37,7 @@ static bool check(bool held, int line, const char *what)
 
 static_assert(dk::keyset(DK_CPU).bits == 0x10001);
 static_assert(dk::keyset{ DK_CPU, DK_AUTOGRAD_CUDA }.bits == 0x1000010003);
-static_assert(dk::keyset(DK_CPU | DK_CUDA).bits == 0x10003);
+static_assert((DK_CPU | DK_CUDA).bits == 0x10003);
 static_assert(dk::keyset(DK_BACKEND_HIP).bits == 4);
 static_assert(dk::keyset{ DK_BACKEND_CPU, DK_BACKEND_HIP }.bits == 5);
 static_assert(dk::keyset::from_raw(0x33).bits == 0x33);

@@ -23,8 +23,10 @@ done
 object() {
 	compiler=$1 standard=$2
 	shift 2
+	case $compiler in *clang*) ;; *) set -- -Wuseless-cast "$@" ;; esac
 	"$compiler" -std="$standard" -fno-exceptions -fno-rtti -O1 -Wall -Wextra -Wshadow \
-		-Wold-style-cast -pedantic -Werror -I"$top/include" -I"$top/uapi" "$@"
+		-Wold-style-cast -Wsign-conversion -pedantic -Werror -I"$top/include" \
+		-I"$top/uapi" "$@"
 }
 
 # cxx COMPILER STANDARD FILE... - compiles and links
