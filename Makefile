@@ -471,7 +471,7 @@ clean: clean_pages
 man: $(O)/man-pages
 $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/man-pages \
 		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
-		Documentation/netlink/*.rst Documentation/netlink/specs/*)
+		Documentation/netlink/*.rst Documentation/netlink/specs/*) packaging/debian/changelog
 	$(say) MAN $(O)/man
 	$(Q)rm -rf $(O)/man
 	$(Q)python3 scripts/man-pages $(tool) $(O)/man

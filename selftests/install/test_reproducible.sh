@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds and installs the same sources from two folders, with different time zones,
-# languages and umasks. Every installed file must be the same, byte by byte. The module is
+# Builds and installs the same sources from two folders, with different times of files, time
+# zones, languages and umasks. Every installed file must be the same, byte by byte. The module is
 # for the kernel of KDIR. Prints TAP. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
@@ -45,6 +45,8 @@ count() { (cd "$1" && find . -type f | wc -l); }
 echo "TAP version 13"
 ok "the sources are copied into the first folder" copy "$one"
 ok "the sources are copied into the second folder" copy "$two"
+ok "the files of the second folder get another time" \
+	find "$two" -type f -exec touch -d 2001-01-01 {} +
 
 # First test the comparison itself: it must find objects that contain the name of their folder.
 ok "an object that contains the name of its folder is built in both" \
