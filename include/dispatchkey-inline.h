@@ -511,7 +511,8 @@ extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exe
  * dk_local_current() - the calling thread's local state
  *
  * Change it with dk_local_include() and similar functions. A copy of the struct is a
- * snapshot, as guards take and restore it.
+ * snapshot, as guards take and restore it. In the kernel and on bare metal, returns the
+ * constant dk_local_default.
  *
  * Context: Any thread; async-signal-safe.
  * Return: The state, valid as long as the thread.

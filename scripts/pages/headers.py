@@ -119,12 +119,21 @@ def exported(path):
     return set(re.findall(r"^EXPORT_SYMBOL\w*\((\w+)", path.read_text(encoding="utf-8"), re.M))
 
 
-def body(items, beside, in_module):
-    """Returns the sections of a page about ITEMS, which have the same name."""
+def is_in_module(items, group, exports):
+    """Whether the module has ITEMS, which have the same name. A type or macro is there if a
+    function of its GROUP is: the items of its header in one section of the API pages."""
+    functions = [i for i in items if i.kind == "function"]
+    functions = functions or [i for i in group if i.kind == "function"]
+    return not functions or any(i.inline or i.name in exports for i in functions)
+
+
+def body(items, group, exports):
+    """Returns the sections of a page about ITEMS, which have the same name. EXPORTS are the
+    functions that the module exports."""
     client = items[0].header == CLIENT
-    both = all(i.kind != "function" or i.inline or i.name in in_module for i in items)
     where = "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" + (
-        ", and the module dispatchkey(4)" if both else "; not in the module")
+        ", and the module dispatchkey(4)" if is_in_module(items, group, exports)
+        else "; not in the module")
     if client:
         where = "Client of the module dispatchkey(4) (**libdispatchkey-nl**, ``-ldispatchkey-nl``)"
     header = CLIENT.replace("-", "\\-") if client else "dispatchkey.h"
@@ -146,7 +155,7 @@ def body(items, beside, in_module):
             nodes += [("section", "context"), *rst.Parser().parse(item.context)]
         if item.returns:
             nodes += [("section", "return value"), *rst.Parser().parse(item.returns)]
-    others = [n for n in beside if n != items[0].name]
+    others = dict.fromkeys(i.name for i in group if i.name != items[0].name)
     nodes.append(("section", "see also"))
     library = "libdispatchkey-nl" if client else "libdispatchkey"
     nodes.append(("para", ",\n".join([*(f"{n}(3)" for n in others), f"{library}(3)"])))
