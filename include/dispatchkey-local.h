@@ -438,8 +438,8 @@ int dk_thread_init(void);
  * DK_INCLUDE() - include a set in this thread until the end of the block
  * @set: the keyset
  *
- * Like DK_LOCAL_INCLUDE(), for the thread's own local state. The guards below are for
- * this state, too.
+ * Like DK_LOCAL_INCLUDE(), for the thread's own local state, as are all guards whose
+ * names do not begin with DK_LOCAL.
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 

@@ -8,6 +8,8 @@ COMMENT = re.compile(r"^/\*\*\n(.*?)\n \*/\n", re.M | re.S)
 HEAD = re.compile(r"(?:(struct|enum|typedef) )?(\w+)(?:\(\))? - (.*)")
 WIDTH = 80 - 8     # the width of a terminal without the margin
 CLIENT = "dispatchkey-nl.h"    # all others are included by <dispatchkey.h>
+SEMANTICS = ("SEMANTICS with a number names a section of Documentation/semantics.rst in the "
+             "sources of dispatchkey, which is semantics.html in the package dispatchkey-doc.")
 
 
 class Item:
@@ -159,6 +161,8 @@ def body(items, group, exports):
     nodes.append(("section", "see also"))
     library = "libdispatchkey-nl" if client else "libdispatchkey"
     nodes.append(("para", ",\n".join([*(f"{n}(3)" for n in others), f"{library}(3)"])))
+    if "SEMANTICS" in items[0].summary + str(nodes):
+        nodes.append(("para", SEMANTICS))
     return nodes
 
 

@@ -16,7 +16,7 @@ INLINE = re.compile(
     r"|\b(?P<function>[A-Za-z_]\w*)\(\)"
     r"|@(?P<param>[A-Za-z_]\w*)"
     r"|%(?P<const>-?[A-Z]\w*)"
-    r"|&(?:struct |enum )?(?P<type>[a-z]\w*)")
+    r"|&(?:struct |enum )?(?P<type>[a-z]\w*)", re.S)
 
 
 def escape(text, literal=False):
