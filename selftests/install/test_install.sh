@@ -200,6 +200,9 @@ is "all samples are installed" \
 	"$(cd "$top" && find samples \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.py' \
 	-o -name '*.sh' -o -name '*.hpp' -o -name '*.ld' -o -name run -o -name Makefile \) ! -name '*.mod.c' | sort)" \
 	"$(cd "$doc/dispatchkey" && find samples -type f | sort)"
+like "the installed sample for a board is refused in one sentence" \
+	"*no lib/core in *: build samples/board in the source tree of dispatchkey.*" \
+	"$(make -C "$doc/dispatchkey/samples/board" 2>&1 | grep lib/core)"
 touch "$doc/dispatchkey/samples/mine.c"
 ok "make uninstall succeeds" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 is "make uninstall leaves files that it did not install" "$(sort <<<"$before
