@@ -567,7 +567,7 @@ Build
   html             Documentation/ as HTML, with python3-sphinx and perl
   config           search for compilers and libraries again, and print the results
   clean            remove everything that was built below $(O)
-Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
+Install, by PREFIX= ($(PREFIX)), LIBDIR=, BINDIR=, INCLUDEDIR=, DESTDIR=
   install          libraries, headers, files for pkg-config and cmake, dkctl
                    and dkctl's completion in bash (COMPLETIONSDIR=), zsh
                    (ZSHCOMPLETIONSDIR=) and fish (FISHCOMPLETIONSDIR=), and the

@@ -214,6 +214,10 @@ ok "make uninstall succeeds a second time" run_make uninstall "DESTDIR=$st_tmp/d
 is "after the second make uninstall, no file is left" "$before" "$(tree)"
 
 # other folders than the usual ones
+is "make help lists the variables of all folders" "" "$(run_make help >"$st_tmp/help"
+	grep -oE '^[A-Z]+DIR\b' "$top/Makefile" | grep -v KDIR | while read -r name; do
+		grep -q "\b$name=" "$st_tmp/help" || echo "$name"
+	done)"
 ok "make install with other folders succeeds" run_make install "DESTDIR=$st_tmp/dest" PREFIX=/usr \
 	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions \
 	ZSHCOMPLETIONSDIR=/etc/zsh FISHCOMPLETIONSDIR=/etc/fish DOCDIR=/etc/doc/dk
