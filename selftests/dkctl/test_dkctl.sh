@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=178
+planned=179
 count=0
 failed=0
 
@@ -367,7 +367,8 @@ bad '"CPU,,CUDA"' keyset CPU,,CUDA
 bad 'did you mean "0x10001"?' keyset 65537
 bad 'keyset needs a SET: use "dkctl keyset [--to NAME] SET"' keyset
 bad 'use "dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
-bad '"0x1ffffffffffffffff"' keyset 0x1ffffffffffffffff
+bad '"0x1ffffffffffffffff" is larger than 64 bits' keyset 0x1ffffffffffffffff
+bad '"99999999999999999999" is larger than 64 bits' keyset CPU 99999999999999999999
 bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
 bad 'did you mean "pytorch-2.14"?' layout pytorch-9

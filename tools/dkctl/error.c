@@ -2,7 +2,10 @@
 /* Error messages: one sentence on stderr that names the wrong word. */
 #include "dkctl.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,6 +103,17 @@ int fail_key(struct request *q, const char *name)
 		    dk_layout_name(q->layout), name, layout_words(q, words, sizeof(words)));
 }
 
+static bool is_too_large(const char *number)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*number))
+		return false;
+	errno = 0;
+	strtoull(number, &end, 0);
+	return errno == ERANGE && !*end;
+}
+
 int fail_keyset(struct request *q, const char *word)
 {
 	struct suggestion s;
@@ -111,6 +125,9 @@ int fail_keyset(struct request *q, const char *word)
 		return fail(q, STATUS_BAD_INPUT, word, NULL,
 			    "\"%.127s\" is an alias key, which has no bits: \"dkctl alias%s %.127s\" lists its runtime keys",
 			    word, layout_words(q, words, sizeof(words)), word);
+	if (is_too_large(word))
+		return fail(q, STATUS_BAD_INPUT, word, NULL,
+			    "\"%.127s\" is larger than 64 bits, the size of a keyset", word);
 	suggest_begin(&s, word);
 	suggest_set(&s, q->layout);
 	return fail(q, STATUS_BAD_INPUT, word, suggest_end(&s),
