@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=179
+planned=183
 count=0
 failed=0
 
@@ -146,6 +146,8 @@ END
 has "key of a functionality" \
 	"  class          runtime key: a functionality with one table entry for all backends" \
 	key Tracer
+has "key by its value" "AutogradPrivateUse1 (layout v1)" key 146
+has "key by its value in another layout" "CPU (layout pytorch-1.13)" key -l pytorch-1.13 43
 has "key by its name in C" "AutogradPrivateUse1 (layout v1)" key DK_AUTOGRAD_PRIVATEUSE1
 while read -r second key first; do
 	has "$second is $first" "$key (layout v1)" key "$second"
@@ -369,6 +371,8 @@ bad 'keyset needs a SET: use "dkctl keyset [--to NAME] SET"' keyset
 bad 'use "dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
 bad '"0x1ffffffffffffffff" is larger than 64 bits' keyset 0x1ffffffffffffffff
 bad '"99999999999999999999" is larger than 64 bits' keyset CPU 99999999999999999999
+bad 'has no dispatch key "4294967345"' key 4294967345
+bad 'has no dispatch key "48"' key 48
 bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
 bad 'did you mean "pytorch-2.14"?' layout pytorch-9

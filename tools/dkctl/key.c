@@ -2,6 +2,8 @@
 /* dkctl key and dkctl alias: the properties of a key, and the runtime keys of an alias key. */
 #include "dkctl.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns the name of a backend within key names: the name of its bit without "Bit". */
@@ -182,6 +184,18 @@ static int list_keys_json(struct request *q)
 	return STATUS_OK;
 }
 
+static bool key_of_value(const struct dk_layout *l, const char *word, unsigned int *key)
+{
+	unsigned long value;
+	char *end;
+
+	if (!isdigit((unsigned char)*word))
+		return false;
+	value = strtoul(word, &end, 10);
+	*key = (unsigned int)value;
+	return !*end && value < dk_layout_keys(l) && is_key(l, *key);
+}
+
 int run_key(struct request *q)
 {
 	unsigned int key;
@@ -189,7 +203,8 @@ int run_key(struct request *q)
 	if (!q->num_args)
 		return q->options & OPTION_JSON ? list_keys_json(q) : list_keys(q);
 	if (dk_key_parse(q->layout, q->args[0], 0, &key, NULL) &&
-	    !key_of_c_name(q->layout, q->args[0], &key))
+	    !key_of_c_name(q->layout, q->args[0], &key) &&
+	    !key_of_value(q->layout, q->args[0], &key))
 		return fail_key(q, q->args[0]);
 	if (q->options & OPTION_JSON)
 		key_json(q, key);

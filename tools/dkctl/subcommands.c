@@ -128,8 +128,8 @@ const struct subcommand subcommands[] = {
 		"key", "[NAME]", "properties of a key: class, C name, value, set, table entry",
 		"Prints the class of a key, its name in C, its value, its keyset, its table\n"
 		"entry, its functionality and its backend. NAME is a name that PyTorch prints, an\n"
-		"enumerator of PyTorch such as CatchAll, or a name in C such as DK_AUTOGRAD_CPU.\n"
-		"Without NAME, lists all keys.\n",
+		"enumerator of PyTorch such as CatchAll, a name in C such as DK_AUTOGRAD_CPU, or\n"
+		"a value. Without NAME, lists all keys.\n",
 		run_key, OPTION_LAYOUT, 0, 1,
 		.examples =
 		"  dkctl key SparseCUDA           what is this key?\n"
