@@ -259,7 +259,8 @@ struct dk_impl {
  * dk_impls_register() - register an array of functions, all or none
  * @prov: the provider
  * @impls: the array
- * @n: number of elements, at most 524288
+ * @n: number of elements, at most 524288. With 0, nothing is registered, and there is
+ *	nothing to unregister
  * @why: filled on failure. On success also filled with reason OVERRIDE if a
  *	function overrides another at its key, as "operator key: label (provider)
  *	-> label (provider)"; and with NO_ENTRY if the layout's trimmed table has no

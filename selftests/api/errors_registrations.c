@@ -279,6 +279,23 @@ static void functions(void)
 	r_close();
 }
 
+static void empty_array_registers_nothing(void)
+{
+	r_open();
+	second(t_impl(&r_def, DK_CUDA, 8));
+	CHECK_OK(plainly(two, 0));
+	CHECK_OK(at_backend(two, 0));
+	CHECK_OK(plainly(NULL, 0));
+	REFUSED(dk_impls_unregister(&r_b, two, &t_why), ENOENT, NOT_THERE, "b");
+	REFUSED(dk_impls_withdraw(&r_b, two, &t_why), ENOENT, NOT_THERE, "b");
+	CHECK_OK(plainly(two, 2));
+	CHECK_OK(plainly(two, 0));
+	CHECK_OK(dk_impls_unregister(&r_b, two, &t_why));
+	r_rebase();
+	REFUSED(dk_impls_unregister(&r_b, two, &t_why), ENOENT, NOT_THERE, "b");
+	r_close();
+}
+
 /*
  * An operator can have any number of functions: its dispatch table contains only active ones, and a
  * layout has fewer than 250 entries.
@@ -543,6 +560,7 @@ static void devices(void)
 T_SUITE(errors_registrations,
 	T(operators),
 	T(functions),
+	T(empty_array_registers_nothing),
 	T(operator_with_many_functions),
 	T(fallbacks),
 	T(backends),

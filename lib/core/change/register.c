@@ -86,8 +86,7 @@ static noinline int check_table(const struct dkc_registration *r)
 	const struct dkc_block *b = dkc_block_find(r->prov, r->impls);
 	char text[DK_NAME_MAX];
 
-	/* an empty array may have the same address as another object */
-	if (r->dev || !b || !b->n || !r->n)
+	if (r->dev || !b)
 		return 0;
 	dkc_impl_text(text, r->impls, r->prov);
 	return dkc_refuse(r->why, DK_WHY_TABLE_REGISTERED, text);
@@ -175,6 +174,9 @@ static int block_admit(struct dkc_registration *r)
 		return dkc_refuse_number(r->why, DK_WHY_BAD_BACKEND, r->backend);
 	if (r->n > DKC_MAX_BLOCK)
 		return dkc_refuse(r->why, DK_WHY_TABLE_SIZE, r->prov->name);
+	/* arrays are found by their addresses, and an empty one may share that of another */
+	if (!r->n && !r->dev && !r->fallback)
+		return 0;
 	b = dkc_block_alloc(r->prov, r->dev ? r->priv : r->prov->priv,
 			    r->fallback ? NULL : r->impls, r->fallback ? l->num_entries : r->n);
 	if (!b)
