@@ -114,6 +114,12 @@
  * DK_OP(). Their offsets must equal those in struct id##_args.
  */
 #define DK__NAMED(id, arg) __typeof__(DK__ARG(id, arg)) arg;
+/* After a comma, an array is a pointer. */
+#define DK__NO_ARRAY(id, arg)						\
+	_Static_assert(__builtin_types_compatible_p(			\
+				__typeof__(DK__ARG(id, arg)),		\
+				__typeof__(((void)0, DK__ARG(id, arg)))), \
+		       "DK_OP(): a parameter must not be an array: use a pointer");
 #define DK__SAME_PLACE(id, arg)						\
 	_Static_assert(__builtin_offsetof(struct id##_args, arg) ==	\
 		       __builtin_offsetof(struct dk__##id##_named, arg), \
@@ -163,7 +169,8 @@
  * DK_OP() - declare an operator, to define, implement or call it
  * @id: prefix of the C names that the line declares
  * @op_name: name of the operator, such as "sample::factorial"
- * @params: its C parameters in parentheses, 1 to 12 of them
+ * @params: its C parameters in parentheses, 1 to 12 of any type except arrays; objects
+ *	are passed as pointers
  * @args: the names of the parameters in parentheses, in the same order
  * @objs: what it dispatches on, in order and in parentheses: pointers to
  *	struct dk_obj (NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and
@@ -203,6 +210,8 @@
  * dk_call_enter().
  */
 #define DK_OP(id, op_name, params, args, objs)				\
+_Static_assert(sizeof(#args) > sizeof("()"),				\
+	       "DK_OP(): an operator has at least 1 parameter");	\
 struct id##_args {							\
 	DK__EACH(DK__MEMBER, id, DK__UNPAREN params)			\
 };									\
@@ -211,6 +220,7 @@ struct dk__##id##_named {						\
 };									\
 _Static_assert(DK__COUNT params == DK__COUNT args,			\
 	       "DK_OP(): each parameter must have a name in the list of names"); \
+DK__EACH(DK__NO_ARRAY, id, DK__UNPAREN args)				\
 DK__EACH(DK__SAME_PLACE, id, DK__UNPAREN args)				\
 typedef int (*dk__##id##_fn)(struct dk_call *dk__call, DK__UNPAREN params); \
 typedef int (*dk__##id##_plain_fn)(DK__UNPAREN params);			\

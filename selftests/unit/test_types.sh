@@ -145,6 +145,19 @@ ok "the error of DK_OP says that there are too many parameters" error_is \
 	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
 		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \
 	"an operator has at most 12 parameters"
+for none in "(void), ()" "(), ()"; do
+	ok "the error of DK_OP says that there are no parameters: $none" error_is \
+		"DK_OP(s, \"t::s\", $none, (NULL));" "an operator has at least 1 parameter"
+done
+types 'DK_OP(s, "t::s", (struct dk_obj *x, @), (x, n), (x));' \
+	"const int n" "int n[4]" "int n[]"
+for form in "struct dk_list n" "const float n" "int (*n)[4]" "int (*n)(int a)"; do
+	ok "DK_OP has a parameter of another type: $form" compile \
+		"DK_OP(s, \"t::s\", (struct dk_obj *x, $form), (x, n), (x));"
+done
+ok "the error of DK_OP says that a parameter is an array" error_is \
+	'DK_OP(s, "t::s", (struct dk_obj *x, int n[4]), (x, n), (x));' \
+	"a parameter must not be an array: use a pointer"
 types "int f(struct dk_obj *x) { return op(@); }" "x, 1" x "x, 1, 2"
 ok "the macros cause no warnings" quiet '
 	DK_OP(w, "t::w", (const struct dk_obj *a, struct dk_list l, struct dk_generator *g,
