@@ -141,6 +141,10 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  * @name: the operator
  * @why: filled on failure; may be NULL
  *
+ * An operator without a definition, functions and references is freed, unless it was
+ * called through its declaration: then it is kept for the next definition, as long as
+ * the registry (SEMANTICS 8.1).
+ *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
  * provider is not registered), -EBUSY (it is being unregistered), -ESHUTDOWN.
