@@ -14,9 +14,8 @@ bool dk_nl_write_texts(struct dk_nl_writer *w, int type, const char *head, const
 	if (n >= 0 && *tail)
 		more = strscpy(to + n, tail, DK_NAME_MAX - n);
 	if (n < 0 || more < 0) {
-		n = DK_NAME_MAX - 1;
+		n = dkc_end_cut(to, DK_NAME_MAX - 1);
 		more = 0;
-		memset(to + n - 3, '.', 3);
 	}
 	n += more + 1;
 	attr->nla_type = type;

@@ -263,6 +263,11 @@ TEST(strings)
 	EXPECT_STREQ(buf, "abc");
 	dkc_strcpy(buf, "abcdefgh", 8);
 	EXPECT_STREQ(buf, "abcd...");
+	/* a character of two bytes is kept or left out as a whole */
+	dkc_strcpy(buf, "ab\xc3\xa9\xc3\xa9\xc3\xa9", 8);
+	EXPECT_STREQ(buf, "ab\xc3\xa9...");
+	dkc_strcpy(buf, "ab\xc3\xa9\xc3\xa9\xc3\xa9", 7);
+	EXPECT_STREQ(buf, "ab...");
 	dkc_strncpy(buf, "abcdefgh", 3, 8);
 	EXPECT_STREQ(buf, "abc");
 	EXPECT(dkc_streq("abc", "abc") && dkc_streq("", ""));

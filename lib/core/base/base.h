@@ -16,6 +16,11 @@ char dkc_lower(char c);
  * that begin with "abc".
  */
 bool dkc_has_word(const char *list, const char *word);
+/*
+ * Lets a text that was cut off after @len bytes end in "...", without a part of a character in
+ * UTF-8, and adds a NUL. Returns the new length.
+ */
+size_t dkc_end_cut(char *text, size_t len);
 /* Copies @src and adds a NUL. A text that does not fit is cut off and ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
 /* Copies the first @n characters in the same way. */

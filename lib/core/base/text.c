@@ -27,22 +27,28 @@ bool dkc_strcaseeq(const char *a, const char *b)
 	return dkc_lower(*a) == dkc_lower(*b);
 }
 
+size_t dkc_end_cut(char *text, size_t len)
+{
+	size_t at = len > 3 ? len - 3 : 0, end;
+
+	/* the other bytes of a character in UTF-8 are 10xxxxxx */
+	while (at && (text[at] & 0xc0) == 0x80)
+		at--;
+	for (end = at; end < len && end < at + 3; end++)
+		text[end] = '.';
+	text[end] = 0;
+	return end;
+}
+
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size)
 {
-	size_t i;
-
 	if (!size)
 		return;
-	if (n < size) {
-		memcpy(dst, src, n);
+	memcpy(dst, src, n < size ? n : size - 1);
+	if (n < size)
 		dst[n] = 0;
-		return;
-	}
-	n = size - 1;
-	memcpy(dst, src, n);
-	for (i = n > 3 ? n - 3 : 0; i < n; i++)
-		dst[i] = '.';
-	dst[n] = 0;
+	else
+		dkc_end_cut(dst, size - 1);
 }
 
 void dkc_strcpy(char *dst, const char *src, size_t size)
