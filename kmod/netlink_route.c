@@ -399,8 +399,9 @@ int dispatchkey_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback
 	err = dk_nl_dump_begin(cb, attrs, DK_A_ROUTE_MAX);
 	if (!err)
 		err = call_get(cb->nlh, attrs, w->walk.begun ? NULL : cb->extack, &r.call);
-	if (err == -ENODEV && w->walk.begun && dk_registry_generation(NULL) != w->generation) {
-		/* the call's device was unregistered: the rest is left out, as in dump_steps() */
+	if (err && err != -ENOMEM && w->walk.begun &&
+	    dk_registry_generation(NULL) != w->generation) {
+		/* a device was unregistered: the rest is left out, as in dump_steps() */
 		dk_nl_dump_begin(cb, NULL, 0);
 		return dk_nl_dump_end(skb, 0);
 	}
