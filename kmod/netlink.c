@@ -16,10 +16,11 @@
 static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 
 /*
- * Commands run in parallel, and the registry has its own lock. A command that waits for calls
- * blocks the registration of families, but no other command. With resv_start_op 0, the kernel
- * checks the reserved header fields of all commands. Only commands older than that check need
- * an exemption.
+ * Commands run in parallel, and the registry has its own lock. While a command waits for calls,
+ * no generic netlink family can be registered. While a registration waits for that, the kernel
+ * lets no command of any family begin. DRAIN_TIMEOUT_MS limits the waits. With resv_start_op 0,
+ * the kernel checks the reserved header fields of all commands. Only commands older than that
+ * check need an exemption.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,

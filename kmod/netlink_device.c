@@ -9,7 +9,8 @@
 #define MAX_CALLS_INSIDE	8	/* in the message about a provider */
 /*
  * The time that one request waits for calls on the backend or device that it takes offline.
- * During this wait no generic netlink family can be registered or unregistered.
+ * If a generic netlink family is registered or unregistered during this wait, all generic netlink
+ * requests of the machine wait, too. A grace period is added.
  */
 #define DRAIN_TIMEOUT_MS	1000
 
