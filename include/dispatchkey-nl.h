@@ -1109,7 +1109,7 @@ struct dk_nl_event {
  *
  * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get
  * the state, then read events. Skip the events whose generation is not above that of
- * dk_nl_info_get(): the state includes them already.
+ * dk_nl_info_get(), except DK_NL_EVENT_LOST: the state includes them already.
  *
  * Context: Any thread. The library starts no threads.
  * Return: As dk_nl_open().

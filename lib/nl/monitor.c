@@ -36,9 +36,10 @@ static void set_buffer(int fd, __u32 bytes)
 }
 
 /*
- * Uses a socket of its own. On the monitor's socket, libnl would mistake an event for the answer.
+ * Returns the number of a family or, unless @group is NULL, of its group. Uses a socket of its own.
+ * On the monitor's socket, libnl would mistake an event for the answer.
  */
-static int find_group(const char *family, const char *group)
+static int find_number(const char *family, const char *group)
 {
 	struct nl_sock *sk = nl_socket_alloc();
 	int number;
@@ -47,14 +48,15 @@ static int find_group(const char *family, const char *group)
 		return -NLE_NOMEM;
 	number = genl_connect(sk);
 	if (!number)
-		number = genl_ctrl_resolve_grp(sk, family, group);
+		number = group ? genl_ctrl_resolve_grp(sk, family, group) :
+				 genl_ctrl_resolve(sk, family);
 	nl_socket_free(sk);
 	return number;
 }
 
 static int join(struct dk_nl *nl, const char *family, const char *group)
 {
-	int number = find_group(family, group);
+	int number = find_number(family, group);
 	int err = number < 0 ? number : nl_socket_add_membership(nl->sk, number);
 
 	return err ? dkn_error_libnl(&nl->why, err, "the multicast group") : 0;
@@ -66,9 +68,19 @@ static int join(struct dk_nl *nl, const char *family, const char *group)
  */
 static int join_groups(struct dk_nl *nl)
 {
-	int err = join(nl, "nlctrl", "notify");
+	int number, err = join(nl, "nlctrl", "notify");
 
-	return err ? err : join(nl, DK_GENL_NAME, DISPATCHKEY_MCGRP_CHANGES);
+	/* again if the module was reloaded meanwhile, because its numbers have changed then */
+	while (!err) {
+		err = join(nl, DK_GENL_NAME, DISPATCHKEY_MCGRP_CHANGES);
+		number = err ? 0 : find_number(DK_GENL_NAME, NULL);
+		if (err || number == nl->family)
+			return err;
+		if (number < 0)
+			return dkn_error_libnl(&nl->why, number, "the netlink family");
+		nl->family = number;
+	}
+	return err;
 }
 
 int dk_nl_monitor_open(const struct dk_nl_options *options,
