@@ -14,9 +14,17 @@ O	?= build
 ifeq ($(strip $(O)),)
 override O := build
 endif
-ifneq ($(words $(O)),1)
-$(error O= is a folder without spaces in its name, not '$(O)')
-endif
+places	:= PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDIR \
+	FISHCOMPLETIONSDIR DOCDIR
+# make and the shell would split or interpret these characters in the name of a folder. Only
+# what the user has given is checked, because the defaults follow below.
+special	:= & | ; < > ( ) { } [ ] * ? ' " ` \ $$ \# % :
+found	= $(strip $(if $(subst .$(firstword $(1)).,,.$(1).),space) \
+	$(foreach c,$(special),$(findstring $c,$(1))))
+need_plain = $(if $(call found,$(2)),$(error $(1)'$(2)' would be split or interpreted by make \
+	or the shell: use a folder without $(call found,$(2)) in its name))
+$(call need_plain,the source folder ,$(CURDIR))
+$(foreach v,O KDIR DESTDIR $(places),$(call need_plain,$v=,$($v)))
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests the folders that a user names for make: those that it must refuse before it touches
+# anything. Prints TAP.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "the project is not around the tests"
+need_command make
+
+# run_make ARGUMENT... - runs make, which prints into $st_tmp/said
+run_make() { env -u O MAKEFLAGS='' make -C "$st_top" "$@" >"$st_tmp/said" 2>&1; }
+# says WHAT PATTERN - tests that the last run_make has printed this
+says() { like "$1" "*$2*" "$(cat "$st_tmp/said")"; }
+
+echo "TAP version 13"
+
+# ---- names that make or the shell would split or interpret
+mine="$st_tmp/my prefix"
+touch "$st_tmp/my"
+refused "make uninstall refuses a PREFIX with a space" run_make uninstall PREFIX="$mine"
+says "make names the PREFIX and the space" "PREFIX='$mine' *without space in its name*"
+ok "no file with a part of its name is removed" test -e "$st_tmp/my"
+for name in 'a&b' "a'b" 'a;b' 'a|b' 'a(b' 'a\b' 'a#b' 'a%b' 'a:b' 'a*b'; do
+	refused "make refuses PREFIX=/$name" run_make -n install PREFIX="/$name"
+	says "make names the character in PREFIX=/$name" "without \\${name:1:1} in its name"
+done
+for name in O DESTDIR LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDIR \
+	FISHCOMPLETIONSDIR DOCDIR KDIR; do
+	refused "make refuses a $name with a space" run_make -n install "$name=$mine"
+	says "make names $name" "$name='$mine' "
+done
+ok "make accepts the other characters" run_make -n uninstall PREFIX=/a.b-1~2+3@4,5=6_7
+
+mkdir "$st_tmp/a source"
+cp "$st_top/Makefile" "$st_tmp/a source"
+refused "make refuses a source folder with a space" run_make -C "$st_tmp/a source"
+says "make names the source folder" "the source folder '$st_tmp/a source'"
+
+finish
