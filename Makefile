@@ -25,11 +25,15 @@ need_plain = $(if $(call found,$(2)),$(error $(1)'$(2)' would be split or interp
 	or the shell: use a folder without $(call found,$(2)) in its name))
 $(call need_plain,the source folder ,$(CURDIR))
 $(foreach v,O KDIR DESTDIR $(places),$(call need_plain,$v=,$($v)))
+# Installed files name these, and DESTDIR is put before them.
+$(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
+	name the whole path (only DESTDIR= and O= may be relative))))
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
-DESTDIR	?=
+# kbuild runs in another folder.
+override DESTDIR := $(abspath $(DESTDIR))
 KDIR	?= /lib/modules/$(shell uname -r)/build
 CFLAGS	?= -O2 -g
 CXXFLAGS ?= $(CFLAGS)

@@ -34,6 +34,17 @@ for name in O DESTDIR LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETI
 done
 ok "make accepts the other characters" run_make -n uninstall PREFIX=/a.b-1~2+3@4,5=6_7
 
+# ---- relative names
+for name in PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDIR \
+	FISHCOMPLETIONSDIR DOCDIR; do
+	refused "make refuses a relative $name" run_make -n install DESTDIR=/stage "$name=lib64"
+	says "make says that $name has to begin with a /" "$name='lib64' does not begin with a /"
+done
+ok "make accepts an empty PREFIX" run_make -n uninstall PREFIX=
+# kbuild is given the same folder
+ok "make accepts a relative DESTDIR" run_make -n dkms_install DESTDIR=stage
+says "make installs in a relative DESTDIR below the source folder" "$st_top/stage/usr/src"
+
 mkdir "$st_tmp/a source"
 cp "$st_top/Makefile" "$st_tmp/a source"
 refused "make refuses a source folder with a space" run_make -C "$st_tmp/a source"
