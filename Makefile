@@ -28,6 +28,10 @@ $(foreach v,O KDIR DESTDIR $(places),$(call need_plain,$v=,$($v)))
 # Installed files name these, and DESTDIR is put before them.
 $(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
 	name the whole path (only DESTDIR= and O= may be relative))))
+out	:= $(realpath $(O))
+ifneq ($(and $(out),$(filter $(out:/=)/%,$(CURDIR)/)),)
+$(error O=$(O) is the source folder or contains it: name another folder for the output)
+endif
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
@@ -74,7 +78,7 @@ scripts	:= check check-all check-bare check-debug check-headers check-torch comp
 	bench-readers lint mutants rpm \
 	torture
 # Targets that need no compiler here, and therefore no probes.
-unprobed := $(scripts) venv bare headers-check demo-board module-vm kselftest tags help clean clean_pages \
+unprobed := $(scripts) venv bare headers-check demo-board module-vm kselftest tags help clean \
 	uninstall uninstall_docs uninstall_pages modules modules_install modules_clean dkms_install
 
 # scripts/config probes, and writes the results to config.mk. It does so again if these
@@ -86,7 +90,20 @@ CXX_FILE := $(call file_of,$(firstword $(CXX)))
 export probe_with := $(strip $(foreach v,CC CPPFLAGS CFLAGS LDFLAGS CXX CXXFLAGS CC_FILE CXX_FILE,\
 	$(call setting,$v)) $(filter have_%,$(MAKEOVERRIDES)))
 
+# What the scripts make in the output folder, also before there is a config.mk.
+by_scripts := asan-torch bare bench board check check-all check-debug deb demo fuzz headers lint \
+	modules module-vm mutants opencl rpm selftests torch torch-backend torture unload venv \
+	wheel dispatchkey-$(VERSION).tar.gz
+# "make clean" removes folders by name. So a folder without the config.mk of scripts/config must
+# not have files of the user's; build is the project's own.
+ours	:= $(or $(findstring scripts/config,$(file <$(O)/config.mk)),$(filter $(realpath build),$(out)))
+theirs	:= $(if $(ours),,$(filter-out $(by_scripts),$(notdir $(wildcard $(O)/*))))
+
 ifneq ($(filter-out $(unprobed),$(or $(MAKECMDGOALS),all)),)
+ifneq ($(theirs),)
+$(error O=$(O) has files that "make clean" could remove ($(wordlist 1,5,$(theirs))): name a new \
+	or an empty folder)
+endif
 include $(O)/config.mk
 again	:= $(filter config,$(MAKECMDGOALS))
 again	+= $(if $(and $(have_nl),$(have_sdt),$(have_cxx),$(have_python)),,missing)
@@ -299,16 +316,18 @@ nl: $(if $(have_nl),$(nl_static) $(nl_links) $(nl_pc))
 dkctl: $(tool)
 samples: $(samples)
 
+# config.mk is the last, so that an interrupted clean can be repeated.
 clean:
-	$(say) CLEAN $(O)
-	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare board headers config.mk flags objects \
-		check check-all check-debug deb rpm wheel venv module-vm torture mutants lint modules demo selftests torch \
-		torch-backend unload opencl bench html \
-		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
-		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc) \
-		$(O)/dispatchkey-$(VERSION).tar.gz
 	$(Q)rm -f compile_commands.json tags
-	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
+ifneq ($(ours),)
+	$(say) CLEAN $(O)
+	$(Q)rm -rf $(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc) \
+		$(addprefix $(O)/,lib tools samples man html doctrees $(by_scripts) dispatchkey.o \
+		dispatchkey-nl.o dkctl man-pages modules.order flags objects config.mk)
+	$(Q)rmdir --ignore-fail-on-non-empty $(O)
+else ifneq ($(out),)
+	@echo 'make clean: $(O) has no config.mk of scripts/config, so nothing is removed from it.'
+endif
 
 # ---- targets: install -------------------------------------------------------
 
@@ -476,7 +495,6 @@ FISHCOMPLETIONSDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 .PHONY: man html install_pages
 install: install_pages
 uninstall: uninstall_pages
-clean: clean_pages
 
 # The pages are made from the tool's help and from the headers, so that they cannot
 # disagree.
@@ -512,9 +530,6 @@ uninstall_pages:
 		$(DESTDIR)$(FISHCOMPLETIONSDIR)/dkctl.fish
 	$(Q)grep -lsF 'dispatchkey: made by scripts/man-pages' $(DESTDIR)$(MANDIR)/man[3478]/* | \
 		xargs rm -f
-
-clean_pages:
-	$(Q)rm -rf $(O)/man $(O)/man-pages
 
 # ---- targets: tests ---------------------------------------------------------
 
@@ -639,7 +654,7 @@ Try and test
   abi-baseline     write lib/abi anew
   compdb           compile_commands.json, for clangd
   tags             tags, for editors; with ctags
-Variables: O= output folder ($(O)), V=1 show commands, W=1 kernel warnings,
+Variables: O= output folder ($(O)), at first new or empty, V=1 show commands, W=1 kernel warnings,
   CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS
 endef
 export help_text

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests the folders that a user names for make: those that it must refuse before it touches
-# anything. Prints TAP.
+# anything, and what make clean removes. Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by ok
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -49,5 +51,41 @@ mkdir "$st_tmp/a source"
 cp "$st_top/Makefile" "$st_tmp/a source"
 refused "make refuses a source folder with a space" run_make -C "$st_tmp/a source"
 says "make names the source folder" "the source folder '$st_tmp/a source'"
+
+# ---- make clean, in a copy of what make reads before it compiles
+tree=$st_tmp/tree
+mkdir "$tree"
+cp -r "$st_top"/{Makefile,VERSION,lib,samples,scripts,tools} "$tree"
+files() { (cd "$st_tmp" && find tree "$@" -type f | sort); }
+ok "make clean without an output folder succeeds" run_make -C "$tree" clean
+before=$(files)
+for folder in . .. "$tree" "$st_tmp/tree/../tree"; do
+	for target in lib clean; do
+		refused "make $target refuses O=$folder" run_make -C "$tree" O="$folder" $target
+		says "make $target says why it refuses O=$folder" "is the source folder or contains it"
+	done
+done
+refused "make refuses a folder of the sources" run_make -C "$tree" O=lib config
+says "make names files in the folder of the sources" \
+	"O=lib has files *name a new or an empty folder"
+run_make -C "$tree" O=lib clean
+is "no file of the sources is removed" "$before" "$(files)"
+
+mkdir -p "$st_tmp/theirs"/{lib,samples,src}
+touch "$st_tmp/theirs"/{config.mk,{lib,samples,src}/file}
+before=$(files theirs)
+refused "make refuses a folder with other files" run_make O="$st_tmp/theirs" config
+says "make names the other files" "(config.mk lib samples src)"
+ok "make clean succeeds in a folder with other files" run_make O="$st_tmp/theirs" clean
+says "make clean says that it has removed nothing" "has no config.mk*nothing is removed"
+is "make clean removes no other files" "$before" "$(files theirs)"
+
+# what the scripts leave in a folder before make builds there
+mkdir -p "$st_tmp/new"/{check,rpm}
+ok "make builds in a folder in which only scripts have written" run_make O="$st_tmp/new" config
+touch "$st_tmp/new/notes"
+ok "make accepts other files later" run_make O="$st_tmp/new" config
+ok "make clean succeeds" run_make O="$st_tmp/new" clean
+is "make clean leaves the other files" notes "$(ls "$st_tmp/new")"
 
 finish

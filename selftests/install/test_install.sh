@@ -249,8 +249,9 @@ esac
 # sudo make install, with an output folder that belongs to a user
 their=$st_tmp/their
 if [ "$(id -u)" = 0 ] && command -v python3 >/dev/null; then
-	mkdir "$their" && cp "$tree/dkctl" "$their"
-	chown -R nobody "$their"
+	mkdir "$their" && chown nobody "$their"
+	run_make "O=$their" config
+	cp "$tree/dkctl" "$their" && chown nobody "$their/dkctl"
 	ok "root makes the manual pages in a folder of another user" \
 		run_make -o "$their/dkctl" "O=$their" man
 	is "the manual pages in another user's folder belong to that user" \
