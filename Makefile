@@ -211,11 +211,18 @@ $(O)/%.o: %.c $(O)/flags Makefile lib/core/Makefile.objs
 -include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl) $(nl)) \
 	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d $(O)/samples/opencl/*.d)
 
+# GCC with -flto would write its intermediate code to a relocatable object, and "strip"
+# removes that from packages. With one partition, no static function becomes global. clang
+# has no such options, and writes machine code.
+to_code	= $(if $(findstring -flto,$(CC) $(CFLAGS)),$(shell $(CC) -flinker-output=nolto-rel -E -xc \
+	/dev/null >/dev/null 2>&1 && echo -flinker-output=nolto-rel -flto-partition=one))
+relocatable = $(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) $(to_code)
+
 # The static library is one object, so every program that uses a part of it also
 # gets the constructor that fills the tables of layouts.
 $(O)/dispatchkey.o: $(core) $(world) $(O)/objects
 	$(say) LD $@
-	$(Q)$(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) -o $@ $(core) $(world)
+	$(Q)$(relocatable) -o $@ $(core) $(world)
 
 $(static): $(O)/dispatchkey.o
 	$(say) AR $@
@@ -236,7 +243,7 @@ $(pc): lib/dispatchkey-uninstalled.pc.in VERSION
 
 $(O)/dispatchkey-nl.o: $(nl) $(O)/objects
 	$(say) LD $@
-	$(Q)$(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) -o $@ $(nl)
+	$(Q)$(relocatable) -o $@ $(nl)
 
 $(nl_static): $(O)/dispatchkey-nl.o
 	$(say) AR $@
