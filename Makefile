@@ -83,12 +83,13 @@ unprobed := $(scripts) venv bare headers-check demo-board module-vm kselftest ta
 
 # scripts/config probes, and writes the results to config.mk. It does so again if these
 # settings or the files of the compilers change, and while something is missing.
+settings := CC CPPFLAGS CFLAGS LDFLAGS CXX CXXFLAGS CC_FILE CXX_FILE have
 file_of	= $(realpath $(firstword $(wildcard $(1) $(addsuffix /$(1),$(subst :, ,$(PATH))))))
-setting	= $(1)='$(subst ','\'',$($(1)))'
 CC_FILE	:= $(call file_of,$(firstword $(CC)))
 CXX_FILE := $(call file_of,$(firstword $(CXX)))
-export probe_with := $(strip $(foreach v,CC CPPFLAGS CFLAGS LDFLAGS CXX CXXFLAGS CC_FILE CXX_FILE,\
-	$(call setting,$v)) $(filter have_%,$(MAKEOVERRIDES)))
+have	:= $(filter have_%,$(MAKEOVERRIDES))
+export probe_with = settings='$(settings)' $(foreach v,$(settings),$v='$(subst ','\'',$($v))') $(have)
+values	= $(strip $(foreach v,$(settings),$v=$($(1)$v)))
 
 # What the scripts make in the output folder, also before there is a config.mk.
 by_scripts := asan-torch bare bench board check check-all check-debug deb demo fuzz headers lint \
@@ -105,9 +106,15 @@ $(error O=$(O) has files that "make clean" could remove ($(wordlist 1,5,$(theirs
 	or an empty folder)
 endif
 include $(O)/config.mk
+# "make install" installs what was built: it searches for nothing, and takes the settings that
+# are not given from config.mk, because sudo removes what the user has exported.
+installing := $(if $(filter-out install% $(unprobed),$(or $(MAKECMDGOALS),all)),,yes)
+given	= $(filter command environment,$(firstword $(origin $(1))))$(filter $(1),$(if $(have),have))
+$(foreach v,$(if $(installing),$(settings)),$(if $(call given,$v)$(filter undefined,\
+	$(origin probed_$v)),,$(eval $v = $$(probed_$v))))
 again	:= $(filter config,$(MAKECMDGOALS))
-again	+= $(if $(and $(have_nl),$(have_sdt),$(have_cxx),$(have_python)),,missing)
-ifneq ($(strip $(probed_with)),$(probe_with))
+again	+= $(if $(or $(installing),$(and $(have_nl),$(have_sdt),$(have_cxx),$(have_python))),,missing)
+ifneq ($(call values,probed_),$(call values,))
 again	+= changed
 endif
 # FORCE is left out after make has restarted with a new config.mk.

@@ -109,6 +109,23 @@ ln -sf two "$bin/cc"
 ok "make succeeds with another cc" flags
 ok "make probes with another cc" probed
 
+# make install, with what was built
+ok "make CFLAGS=-O1 CC=two have_nl= succeeds" flags CFLAGS=-O1 CC=two have_nl=
+for goals in install "install dkms_install"; do
+	# shellcheck disable=SC2086 # goals are words
+	run_make -n $goals
+	like "make $goals takes CC and CFLAGS of the build" "*two -std=* -O1 *" "$(cat "$st_tmp/out")"
+	refused "make $goals leaves out what the build has left out" grep nl.h "$st_tmp/out"
+	is "make $goals does not probe" 0 "$(probes)"
+done
+run_make -n install CFLAGS=-O3
+like "make install CFLAGS=-O3 takes CC of the build, but not CFLAGS" "*two -std=* -O3 *" \
+	"$(cat "$st_tmp/out")"
+flags
+run_make -n install CC=two
+like "make install CC=two takes that compiler" "*two -std=*" "$(cat "$st_tmp/out")"
+flags
+
 # required headers
 before=$(cat "$config")
 for name in stdlib urcu; do
