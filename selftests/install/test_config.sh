@@ -13,13 +13,14 @@
 [ -n "$st_top" ] || skip_all "the project is not around the tests"
 need_command make
 
-# A compiler that fails if the source contains a word of the file "missing".
+# A compiler that fails if the source contains a word of the file "missing", or by -fnosuch.
 bin=$st_tmp/bin calls=$st_tmp/calls missing=$st_tmp/missing
 mkdir "$bin"
 touch "$calls" "$missing"
 cat >"$bin/compiler" <<END
 #!/bin/sh
 echo "\$0 \$*" >>$calls
+case "\$*" in *-fnosuch*) exit 1 ;; esac
 ! cat | grep -qFf $missing
 END
 chmod 755 "$bin/compiler"
@@ -140,6 +141,12 @@ for name in stdlib urcu; do
 	: >"$missing"
 	flags
 done
+
+# a wrong option
+refused "make CFLAGS=-fnosuch fails" flags CFLAGS=-fnosuch
+ok "make prints that the compiler works without CFLAGS" \
+	grep 'C compiler *no: "cc" works, but not with these CFLAGS or CPPFLAGS' "$st_tmp/out"
+refused "make does not print what to install for a wrong option" grep "(install" "$st_tmp/out"
 
 # A cross compiler, with the C++ compiler of this machine.
 echo 'extern "C"' >"$missing"
