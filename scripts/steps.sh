@@ -258,11 +258,12 @@ find_sources() {
 }
 
 # Makes a folder of links to the sources: kbuild puts objects next to the sources, and those of
-# several kernels must not be mixed.
+# several kernels must not be mixed. Its folders can be written even if those of the sources
+# cannot.
 farm() { # KVER
 	local dir=$build/modules/$1
 	mkdir -p "$dir"
-	cp -rsf "$top"/{Kbuild,Makefile,VERSION,Documentation,include,uapi,kmod,lib,samples,selftests,scripts} \
+	cp -rsf --no-preserve=mode "$top"/{Kbuild,Makefile,VERSION,Documentation,include,uapi,kmod,lib,samples,selftests,scripts} \
 		"$dir/" &&
 		find "$dir" -xtype l -delete
 }

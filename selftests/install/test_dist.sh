@@ -45,6 +45,15 @@ ok "both tarballs are the same" cmp "$st_tmp"/{first,second}/"$name.tar.gz"
 
 tree=$st_tmp/unpacked/$name
 ok "the tarball unpacks" tar -C "$st_tmp/unpacked" -xf "$st_tmp/first/$name.tar.gz"
+# Sources without write permission: modules are built in a folder of links to them.
+farm() {
+	chmod -R a-w "$tree"
+	# shellcheck disable=SC2016 # the inner shell expands it
+	(cd "$tree" && bash -c 'me=farm top=$PWD build=$0; . scripts/steps.sh; farm 6.1' "$st_tmp/farm")
+	chmod -R u+w "$tree"
+}
+ok "links to sources that cannot be written are made" farm
+is "modules can be built there" "" "$(find "$st_tmp/farm/modules/6.1" -type d ! -perm -u+w)"
 ok "the unpacked tree builds, $network" alone make -s -C "$tree" -j"$(nproc)" all
 ok "scripts/check --user passes in the unpacked tree, $network" \
 	passes "$tree/scripts/check" --user unit nl dkctl
