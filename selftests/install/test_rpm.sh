@@ -11,8 +11,9 @@
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
 
 [ -n "$st_top" ] || skip_all "the project is not here"
-need_command rpmbuild rpm rpm2cpio cpio make cc
+need_command rpmbuild rpm rpm2cpio cpio make cc python3
 version=$(cat "$st_top/VERSION")
+packages=(dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms python3-dispatchkey)
 rpms=${DK_RPMS:-}
 
 echo "TAP version 13"
@@ -49,15 +50,16 @@ has() {
 # Prints the files that are in more than one package, except the folders of build IDs.
 twice() {
 	local name
-	for name in dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms; do
-		query $name --list
+	for name in "${packages[@]}"; do
+		query "$name" --list
 	done | grep -v '/\.build-id\(/..\)\?$' | sort | uniq -d
 }
 
-is "all packages have the version of VERSION" "$version $version $version $version" "$(for name in \
-	dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms; do
-	query $name --queryformat '%{VERSION} '
-done | sed 's/ $//')"
+for name in "${packages[@]}"; do
+	is "$name has the version of VERSION" "$version" "$(query "$name" --queryformat '%{VERSION}')"
+done
+like "the newest entry of the changelog has the version of VERSION" "*- $version-1" \
+	"$(query dispatchkey --changelog | head -n 1)"
 ok "package dispatchkey has dkctl, its manual pages and its completions" \
 	has dispatchkey /usr/bin/dkctl \
 	'.*/man4/dispatchkey\.4.*' '.*/man7/dispatchkey-netlink\.7.*' '.*/man8/dkctl-key\.8.*' \
@@ -72,9 +74,14 @@ ok "package dispatchkey-devel has headers and static libraries" has dispatchkey-
 ok "package dispatchkey-dkms has the module's sources" \
 	has dispatchkey-dkms "/usr/src/dispatchkey-$version/dkms\\.conf" \
 	"/usr/src/dispatchkey-$version/kmod/exports\\.c" '/usr/src/dispatchkey/include/dispatchkey\.h'
+ok "package python3-dispatchkey has the modules and their metadata" has python3-dispatchkey \
+	'.*/dispatchkey/_abi\.py' '.*/dispatchkey/torch/__main__\.py' \
+	".*/dispatchkey-$version\\.dist-info/METADATA"
 is "no file is in more than one package" "" "$(twice)"
-like "package dispatchkey-devel requires the libraries" "*dispatchkey-libs*= $version*" \
-	"$(query dispatchkey-devel --requires)"
+for name in dispatchkey-devel python3-dispatchkey; do
+	like "package $name requires the libraries" "*dispatchkey-libs*= $version*" \
+		"$(query $name --requires)"
+done
 is "package dispatchkey does not require the libraries" \
 	"" "$(query dispatchkey --requires | grep libdispatchkey)"
 like "installing package dispatchkey-dkms builds the module" \
@@ -84,7 +91,7 @@ like "installing package dispatchkey-dkms builds the module" \
 root=$st_tmp/root
 mkdir "$root"
 unpack() { (cd "$root" && rpm2cpio "$(file_of "$1")" | cpio -idm --quiet); }
-for name in dispatchkey dispatchkey-libs dispatchkey-devel; do
+for name in dispatchkey dispatchkey-libs dispatchkey-devel python3-dispatchkey; do
 	ok "$name unpacks" unpack $name
 done
 like "the unpacked dkctl runs" "dkctl $version *" "$("$root/usr/bin/dkctl" --version)"
@@ -94,5 +101,8 @@ ok "a program builds with the unpacked headers" \
 	-o "$st_tmp/hello" -L"$lib" -ldispatchkey
 is "a program runs with the unpacked libraries" \
 	"21 42 63" "$(LD_LIBRARY_PATH=$lib "$st_tmp/hello" | tail -n 1)"
+is "the unpacked Python package runs with the unpacked libraries" "21 42 63" \
+	"$(PYTHONPATH=$(dirname "$(find "$root/usr" -path '*/dispatchkey-*.dist-info')") \
+		LD_LIBRARY_PATH=$lib python3 -B "$st_top/samples/hello.py" | tail -n 1)"
 
 finish
