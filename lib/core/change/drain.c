@@ -164,7 +164,7 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 static void shorten(char *name, size_t most)
 {
 	if (strlen(name) > most)
-		dkc_strcpy(name + most - 3, "...", 4);
+		dkc_end_cut(name, most);
 }
 
 /* The longest names for which the text of a call fits. */
