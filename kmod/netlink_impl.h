@@ -6,6 +6,7 @@
 #ifndef _DK_NETLINK_IMPL_H
 #define _DK_NETLINK_IMPL_H
 
+#include "../lib/core/observe/observe.h"
 #include "netlink.h"
 
 /*
@@ -100,8 +101,6 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
  * read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
  */
 #define DK_NL_WORK_MAX		4096
-/* The work to evaluate a table entry by the rules, without the functions it visits. */
-#define DK_NL_EVALUATION	32
 /* Like DK_NL_WORK_MAX, for sorting operators by name: in compared names and visited slots. */
 #define DK_NL_ORDER_MAX		2048
 /* The maximum number of restarts of an answer, each because the registry has changed. */
@@ -166,7 +165,7 @@ static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
 {
 	u32 n = op->num_regs + (dev ? dev->block->n : 0);
 
-	return DK_NL_EVALUATION + min_t(u32, n, DK_NL_WORK_MAX);
+	return DKC_EVALUATION_WORK + min_t(u32, n, DK_NL_WORK_MAX);
 }
 
 /*

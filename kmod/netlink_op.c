@@ -3,7 +3,6 @@
  * The command op-get: one operator with its functions, or a dump of operators without
  * functions.
  */
-#include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
 #include "netlink_write.h"
 

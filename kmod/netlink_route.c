@@ -5,7 +5,6 @@
  */
 #include <linux/slab.h>
 
-#include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
 
 #define MAX_OBJS	64
@@ -314,7 +313,7 @@ static int step_worked(struct netlink_callback *cb, struct dkc_case *c)
 	return dk_nl_worked(cb, work);
 }
 
-/* Dumps the steps of the dispatch mask and of the rules. dkc_explain_rule() may need several holds. */
+/* Dumps the steps of the dispatch mask and of the rules. */
 static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
 		      struct dk_nl_route_request *r)
 {

@@ -5,7 +5,6 @@
  */
 #include <linux/sched/signal.h>
 
-#include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
 
 static const struct dk_nl_impl_attrs table_attrs = {

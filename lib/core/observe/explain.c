@@ -6,11 +6,9 @@
  */
 #include "observe.h"
 
-#define EVALUATION_WORK	32	/* without the functions that are visited */
-
 static void evaluated(struct dkc_case *c)
 {
-	c->work += EVALUATION_WORK + c->op->num_regs + (c->dev ? c->dev->block->n : 0);
+	c->work += DKC_EVALUATION_WORK + c->op->num_regs + (c->dev ? c->dev->block->n : 0);
 }
 
 static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)

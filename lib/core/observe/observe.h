@@ -42,6 +42,9 @@ struct dkc_outcome {
 	struct dkc_pick pick;	/* what serves it */
 };
 
+/* The work to evaluate an entry by the rules, without the functions that are visited. */
+#define DKC_EVALUATION_WORK	32
+
 /* A call that is being explained. Valid as long as the registry's generation does not change. */
 struct dkc_case {
 	const struct dk_op *op;
@@ -68,9 +71,10 @@ void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct 
  */
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
- * Fills @step with the step about a registration or, if @r is NULL, about the backend
- * fallback of the entry. @is_top: @r is the newest online one of its key and device. Returns -ENOENT if there is no such fallback, or -EAGAIN as
- * dkc_explain_rule(), which must have returned -ENOENT before.
+ * Fills @step with the step about a registration or, if @r is NULL, about the backend fallback
+ * of the entry. @is_top: @r is the newest online registration of its key and device. Returns
+ * -ENOENT if there is no such fallback, or -EAGAIN as dkc_explain_rule(), which must have
+ * returned -ENOENT before.
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
 		     struct dk_step *step);
