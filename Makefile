@@ -25,6 +25,9 @@ need_plain = $(if $(call found,$(2)),$(error $(1)'$(2)' would be split or interp
 	or the shell: use a folder without $(call found,$(2)) in its name))
 $(call need_plain,the source folder ,$(CURDIR))
 $(foreach v,O KDIR DESTDIR $(places),$(call need_plain,$v=,$($v)))
+# The shell would expand a ~ at the beginning, but make does not everywhere.
+$(foreach v,O KDIR DESTDIR,$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: \
+	name the whole path)))
 # Installed files name these, and DESTDIR is put before them.
 $(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
 	name the whole path (only DESTDIR= and O= may be relative))))

@@ -34,6 +34,10 @@ for name in O DESTDIR LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETI
 	refused "make refuses a $name with a space" run_make -n install "$name=$mine"
 	says "make names $name" "$name='$mine' "
 done
+for name in O DESTDIR KDIR; do
+	refused "make refuses a $name that begins with a ~" run_make -n install "$name=~/out"
+	says "make says that $name begins with a ~" "$name='~/out' begins with a ~"
+done
 ok "make accepts the other characters" run_make -n uninstall PREFIX=/a.b-1~2+3@4,5=6_7
 
 # ---- relative names
