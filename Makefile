@@ -18,16 +18,23 @@ places	:= PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDI
 	FISHCOMPLETIONSDIR DOCDIR
 # make and the shell would split or interpret these characters in the name of a folder. Only
 # what the user has given is checked, because the defaults follow below.
-special	:= & | ; < > ( ) { } [ ] * ? ' " ` \ $$ \# % :
+special	:= & | ; < > ( ) ' " ` \ $$ \# :
+patterns := { } [ ] * ? %
 found	= $(strip $(if $(subst .$(firstword $(1)).,,.$(1).),space) \
-	$(foreach c,$(special),$(findstring $c,$(1))))
-need_plain = $(if $(call found,$(2)),$(error $(1)'$(2)' would be split or interpreted by make \
-	or the shell: use a folder without $(call found,$(2)) in its name))
-$(call need_plain,the source folder ,$(CURDIR))
-$(foreach v,O KDIR DESTDIR $(places),$(call need_plain,$v=,$($v)))
+	$(foreach c,$(2),$(findstring $c,$(1))))
+refuse	= $(if $(3),$(error $(1)'$(2)' would be split or interpreted by make or the shell: use a \
+	folder without $(3) in its name))
+need_plain = $(call refuse,$v=,$($v),$(call found,$($v),$(special) $(patterns)))
+$(call refuse,the source folder ,$(CURDIR),$(call found,$(CURDIR),$(special)))
+# Variables of these names in the environment may be meant for other projects.
+ifeq ($(filter install% uninstall% modules_install dkms_install,$(MAKECMDGOALS)),)
+places	:=
+endif
+outputs	:= O KDIR $(if $(places),DESTDIR)
+$(foreach v,$(outputs) $(places),$(need_plain))
 # The shell would expand a ~ at the beginning, but make does not everywhere.
-$(foreach v,O KDIR DESTDIR,$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: \
-	name the whole path)))
+$(foreach v,$(outputs),$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: name the \
+	whole path)))
 # Installed files name these, and DESTDIR is put before them.
 $(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
 	name the whole path (only DESTDIR= and O= may be relative))))
@@ -226,7 +233,7 @@ $(O)/%.o: %.c $(O)/flags Makefile lib/core/Makefile.objs
 # has no such options, and writes machine code.
 to_code	= $(if $(findstring -flto,$(CC) $(CFLAGS)),$(shell $(CC) -flinker-output=nolto-rel -E -xc \
 	/dev/null >/dev/null 2>&1 && echo -flinker-output=nolto-rel -flto-partition=one))
-relocatable = $(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) $(to_code)
+relocatable = $(CC) -r -nostdlib $(same_paths) $(filter -m% -flto%,$(CFLAGS)) $(to_code)
 
 # The static library is one object, so every program that uses a part of it also
 # gets the constructor that fills the tables of layouts.
@@ -341,7 +348,7 @@ ifneq ($(ours),)
 	$(Q)rm -rf $(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc) \
 		$(addprefix $(O)/,lib tools samples man html doctrees $(by_scripts) dispatchkey.o \
 		dispatchkey-nl.o dkctl man-pages modules.order flags objects config.mk)
-	$(Q)rmdir --ignore-fail-on-non-empty $(O)
+	$(Q)rmdir --ignore-fail-on-non-empty $(out)
 else ifneq ($(out),)
 	@echo 'make clean: $(O) has no config.mk of scripts/config, so nothing is removed from it.'
 endif

@@ -46,6 +46,7 @@ for name in PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONS
 	refused "make refuses a relative $name" run_make -n install DESTDIR=/stage "$name=lib64"
 	says "make says that $name has to begin with a /" "$name='lib64' does not begin with a /"
 done
+ok "make without installing ignores LIBDIR" env LIBDIR=lib64 MAKEFLAGS='' make -n -C "$st_top" help
 ok "make accepts an empty PREFIX" run_make -n uninstall PREFIX=
 # kbuild is given the same folder
 ok "make accepts a relative DESTDIR" run_make -n dkms_install DESTDIR=stage
