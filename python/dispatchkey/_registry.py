@@ -416,9 +416,11 @@ class Registry(_Registrar):
     def _public(self, name: str) -> str:
         """Return the layout's name of a key, whose name may contain a backend's private name.
 
-        Text that names no key is returned unchanged.
+        Other text is returned unchanged, so that errors name what the caller wrote.
         """
         number = ctypes.c_uint()
+        if lib.dk_key_parse(self.layout._ptr, c_text(name), 0, number, None) == 0:
+            return name
         with self._handles.use() as ptr:
             if lib.dk_registry_key_parse(ptr, c_text(name), number, None) < 0:
                 return name

@@ -265,6 +265,7 @@ def test_private_names(registry):
                      lambda: registry.route("t::f", "edu, edux"), lambda: KeySet("edux")):
         e = refused(function)
         assert isinstance(e, dk.UnknownName) and e.word == "edux"
+    assert refused(lambda: registry.route("t::f", "DefaultBackend")).word == "DefaultBackend"
     for function in (lambda: registry.impl("t::f", "", f), lambda: table[""], lambda: table["cpu"]):
         assert refused(function).reason == "PARSE_KEY"
 
