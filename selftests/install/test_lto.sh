@@ -41,6 +41,10 @@ tests() { # CC FLAGS
 		return
 	fi
 	ok "the static libraries build by $1 $2" builds "$1" "$2" || return
+	for name in libdispatchkey libdispatchkey-nl; do
+		is "$name.a of $1 does not contain the path of the sources" 0 \
+			"$(grep -acF "$st_top/" "$st_tmp/$1/$name.a")"
+	done
 	for system in Debian Fedora; do
 		for name in libdispatchkey libdispatchkey-nl; do
 			ok "$name.a of $1 is stripped for $system" strips $system "$1" $name
