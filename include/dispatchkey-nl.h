@@ -1078,7 +1078,9 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @reserved: zero
  * @time: time of the last of these events, in nanoseconds of CLOCK_REALTIME; 0 if
  *	unknown
- * @generation: generation of the registry when the event was sent; 0 if unknown
+ * @generation: generation of the registry when the event was sent; 0 if unknown. For
+ *	DK_NL_EVENT_LOST that of the last lost event, which may be below that of events
+ *	that were read before
  * @name: name of the operator, backend or device; empty for a backend
  *	fallback
  * @key_name: name of the key

@@ -463,7 +463,10 @@ static void close_and_wait_long(char **path)
 	p.face->token = &token;
 	report("begin", p.face->begin(7, 0));
 	report("call", call());
-	if (pipe(ends) || dup2(ends[1], STDERR_FILENO) < 0 || !(messages = fdopen(ends[0], "r")) ||
+	if (pipe(ends) || dup2(ends[1], STDERR_FILENO) < 0)
+		err(1, "host");
+	messages = fdopen(ends[0], "r");
+	if (!messages ||
 	    pthread_create(&thread, NULL, complete_when_reported, &token))
 		err(1, "host");
 	unload(p);
