@@ -70,17 +70,20 @@ static int join_groups(struct dk_nl *nl)
 {
 	int number, err = join(nl, "nlctrl", "notify");
 
-	/* again if the module was reloaded meanwhile, because its numbers have changed then */
-	while (!err) {
+	if (err)
+		return err;
+	for (;;) {
 		err = join(nl, DK_GENL_NAME, DISPATCHKEY_MCGRP_CHANGES);
-		number = err ? 0 : find_number(DK_GENL_NAME, NULL);
-		if (err || number == nl->family)
+		if (err)
 			return err;
+		number = find_number(DK_GENL_NAME, NULL);
 		if (number < 0)
 			return dkn_error_libnl(&nl->why, number, "the netlink family");
+		if (number == nl->family)
+			return 0;
+		/* the module was reloaded meanwhile: the number of its group has changed, too */
 		nl->family = number;
 	}
-	return err;
 }
 
 int dk_nl_monitor_open(const struct dk_nl_options *options,
