@@ -159,15 +159,6 @@ static inline u32 dk_nl_op_work(const struct dk_op *op)
 	return 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX);
 }
 
-/* Returns the work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
-static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
-					const struct dkc_device *dev)
-{
-	u32 n = op->num_regs + (dev ? dev->block->n : 0);
-
-	return DKC_EVALUATION_WORK + min_t(u32, n, DK_NL_WORK_MAX);
-}
-
 /*
  * Makes a part of a dump. Returns what a dumpit callback returns. dk_nl_walk_done() ends the dump.
  */

@@ -49,6 +49,12 @@ struct dk_nl_table_walk {
 	u32 device;		/* the result of table_device() */
 };
 
+/* At most the limit of one hold, so that sums do not overflow. */
+static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
+{
+	return min_t(u32, dkc_evaluation_work(op, dev), DK_NL_WORK_MAX);
+}
+
 /*
  * Finds the end of a run and what serves it, in the table of @dev or, if that is NULL, in the
  * operator's own. Returns -EAGAIN if the lock must be released before the end is found.
@@ -56,7 +62,7 @@ struct dk_nl_table_walk {
 static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 		   const struct dkc_device *dev, struct dkc_pick *pick)
 {
-	u32 work = dk_nl_evaluation_work(op, dev);
+	u32 work = evaluation_work(op, dev);
 	struct dkc_pick next;
 	int err = 0;
 
@@ -80,7 +86,7 @@ static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
 		    const struct dkc_device *dev)
 {
 	w->first = w->next;
-	return dk_nl_spent(&w->walk, 2 * dk_nl_evaluation_work(op, dev));
+	return dk_nl_spent(&w->walk, 2 * evaluation_work(op, dev));
 }
 
 static int fill_run(struct sk_buff *skb, const struct dk_registry *reg,

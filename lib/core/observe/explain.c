@@ -8,7 +8,7 @@
 
 static void evaluated(struct dkc_case *c)
 {
-	c->work += DKC_EVALUATION_WORK + c->op->num_regs + (c->dev ? c->dev->block->n : 0);
+	c->work += dkc_evaluation_work(c->op, c->dev);
 }
 
 static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)

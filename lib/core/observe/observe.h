@@ -42,8 +42,11 @@ struct dkc_outcome {
 	struct dkc_pick pick;	/* what serves it */
 };
 
-/* The work to evaluate an entry by the rules, without the functions that are visited. */
-#define DKC_EVALUATION_WORK	32
+/* Returns the work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
+static inline u32 dkc_evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
+{
+	return 32 + op->num_regs + (dev ? dev->block->n : 0);
+}
 
 /* A call that is being explained. Valid as long as the registry's generation does not change. */
 struct dkc_case {
