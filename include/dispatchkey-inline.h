@@ -229,12 +229,11 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 	return top;
 #else
 	/* use the halves on 32-bit machines, where the 64-bit builtin would call libgcc */
-	__u32 half = x >> 32;
-	unsigned int top = sizeof(long) == 8 ? 63 - __builtin_clzll(x | 1) :
-			   half ? 63 - __builtin_clz(half) :
-				  31 - __builtin_clz((x & ~0U) | 1);
+	__u32 high = DK__NUMBER(__u32, x >> 32), low = DK__NUMBER(__u32, x);
+	int top = sizeof(long) == 8 ? 63 - __builtin_clzll(x | 1) :
+		  high ? 63 - __builtin_clz(high) : 31 - __builtin_clz(low | 1);
 
-	return top;
+	return DK__CAST(unsigned int, top);
 #endif
 }
 
