@@ -66,17 +66,34 @@ int take_device(struct live *v, __u32 *number)
 	return name ? find_device(v, name, number) : status;
 }
 
+/* Returns the one of @words that is most similar to the next word, or NULL; it is in @s. */
+static const char *similar_word(struct live *v, const char *const *words, struct suggestion *s)
+{
+	suggest_begin(s, *v->next);
+	while (words && *words)
+		suggest_try(s, *words++);
+	return suggest_end(s);
+}
+
+const char *take_name(struct live *v, bool shown, const char *const *words)
+{
+	struct suggestion s;
+
+	if (!*v->next || (!shown && v->next[1] && similar_word(v, words, &s)))
+		return NULL;
+	return *v->next++;
+}
+
 int expect_end(struct live *v, const char *const *words)
 {
+	const char *similar;
 	struct suggestion s;
 
 	if (!*v->next)
 		return STATUS_OK;
-	suggest_begin(&s, *v->next);
-	while (words && *words)
-		suggest_try(&s, *words++);
-	if (suggest_end(&s))
-		return fail(v->q, STATUS_BAD_INPUT, *v->next, suggest_end(&s),
+	similar = similar_word(v, words, &s);
+	if (similar)
+		return fail(v->q, STATUS_BAD_INPUT, *v->next, similar,
 			    "unexpected word \"%.127s\"", *v->next);
 	return fail(v->q, STATUS_BAD_INPUT, *v->next, NULL,
 		    "unexpected word \"%.127s\": see \"dkctl help %s\"", *v->next,

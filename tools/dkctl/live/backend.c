@@ -169,15 +169,14 @@ static int release(struct live *v)
 int live_backend(struct live *v)
 {
 	static const char *const words[] = { "show", "set", "release", NULL };
-	const char *name = NULL;
+	const char *name;
 	int status;
 
 	if (take(v, "set"))
 		return run_set(v, &backend);
 	if (take(v, "release"))
 		return release(v);
-	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
-		name = *v->next++;
+	name = take_name(v, take_show(v), words);
 	status = expect_end(v, words);
 	return status ? status : show(v, name);
 }

@@ -102,8 +102,8 @@ int live_device(struct live *v)
 	shown = take_show(v);
 	if (v->next[0] && v->next[1] && take(v, "backend"))
 		status = take_backend(v, &backend);
-	else if (v->next[0] && (shown || !v->next[1]))
-		name = *v->next++;
+	else
+		name = take_name(v, shown, words);
 	if (!status)
 		status = expect_end(v, words);
 	return status ? status : show(v, name, backend);

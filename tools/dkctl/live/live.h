@@ -51,6 +51,11 @@ int take_backend(struct live *v, __u32 *number);
 int take_device(struct live *v, __u32 *number);
 /* Reads "offline" or "online"; returns false for another word. */
 bool take_state(struct live *v, int *online);
+/*
+ * Reads the name of what to show; @shown says that "show" was before it. Returns NULL if there is no
+ * name, or if the next word is followed by others and is a mistyped one of @words.
+ */
+const char *take_name(struct live *v, bool shown, const char *const *words);
 /* Fails if there are more words. @words are the candidates for a suggestion. */
 int expect_end(struct live *v, const char *const *words);
 

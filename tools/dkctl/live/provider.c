@@ -86,11 +86,10 @@ int live_provider(struct live *v)
 {
 	static const char *const words[] = { "show", NULL };
 	const struct dk_nl_provider *list;
-	const char *name = NULL;
+	const char *name;
 	int status, err;
 
-	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
-		name = *v->next++;
+	name = take_name(v, take_show(v), words);
 	status = expect_end(v, words);
 	if (status)
 		return status;
