@@ -77,7 +77,8 @@ class Definition:
         self.place = place
         self.decl = self.schema.declaration()
         self.decl.contents.debug = place
-        weakref.finalize(self, lib.dk_schema_decl_free, self.decl)
+        # at exit it is kept: a call that is still inside may use it
+        weakref.finalize(self, lib.dk_schema_decl_free, self.decl).atexit = False
 
 
 def _frame_of(address: int) -> Optional[Frame]:

@@ -82,7 +82,8 @@ class Layout:
         if not ptr:
             raise from_diag(why)
         self = cls._of(ptr)
-        weakref.finalize(self, lib.dk_layout_free, ptr)
+        # at exit it is kept: a registry that is still open uses it
+        weakref.finalize(self, lib.dk_layout_free, ptr).atexit = False
         return self
 
     def describe(self) -> str:

@@ -401,6 +401,26 @@ def test_a_program_ends_without_closing(end):
     assert python(PROGRAM + end) == (0, "", "")
 
 
+def test_what_a_call_uses_is_kept_at_the_end():
+    code = """
+import threading, weakref
+
+def close():
+    try:
+        registry.close(timeout=0.2)
+    except dk.Timeout as e:
+        print(e)
+
+weakref.finalize(threading, close)          # the first finalizer, so the last to run
+""" + PROGRAM + """
+registry.impl('t::f', 'CPU', lambda a: (entered.set(), time.sleep(3600)))
+threading.Thread(target=lambda: registry.call('t::f', dk.KeySet('CPU')), daemon=True).start()
+entered.wait()
+"""
+    status, out, err = python(code, MALLOC_PERTURB_="165")
+    assert (status, err) == (0, "") and " t::f " in out
+
+
 def test_ctrl_c_ends_the_wait():
     code = PROGRAM + """
 import os, signal
