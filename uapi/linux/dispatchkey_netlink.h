@@ -132,8 +132,8 @@ enum dk_nl_verdict {
  * @DK_NL_BEARING_NONE: None. The result would be the same without it.
  * @DK_NL_BEARING_OVERRIDDEN: None. A newer function is registered at its key.
  * @DK_NL_BEARING_SERVES: It serves the call.
- * @DK_NL_BEARING_DECIDES: It does not serve, but without it something else
- *   would.
+ * @DK_NL_BEARING_DECIDES: It does not serve the call, but without it the call
+ *   would be routed differently.
  * @DK_NL_BEARING_SET: Without it the effective set would differ, but the same
  *   function would serve.
  * @DK_NL_BEARING_OFFLINE: None. Its device or backend is offline.
