@@ -169,7 +169,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 }
 
 /* Returns false if the hooks are not in the list. */
-static bool hooks_unlink(struct dk_registry *reg, const struct dk_hooks *h)
+static bool hooks_remove(struct dk_registry *reg, struct dk_hooks *h)
 {
 	struct dk_hooks *before = NULL, *at = dkc_deref_locked(reg->hooks, reg);
 
@@ -183,12 +183,18 @@ static bool hooks_unlink(struct dk_registry *reg, const struct dk_hooks *h)
 		rcu_assign_pointer(before->next, dkc_deref_locked(h->next, reg));
 	else
 		rcu_assign_pointer(reg->hooks, dkc_deref_locked(h->next, reg));
+	dkc_change_watched(reg, false);
+	/*
+	 * The last access to @h: another caller that loads NULL in dk_hooks_unregister() may free
+	 * it. Pairs with smp_load_acquire() there. Model: selftests/model/message.pml.
+	 */
+	smp_store_release(&h->reg, NULL);
 	return true;
 }
 
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 {
-	/* Pairs with smp_store_release() below. */
+	/* Pairs with smp_store_release() in hooks_remove(). */
 	struct dk_registry *reg = smp_load_acquire(&h->reg);
 	bool found = false;
 
@@ -196,16 +202,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	if (reg) {
 		mutex_lock(&reg->lock);
-		found = hooks_unlink(reg, h);
-		if (found) {
-			dkc_change_watched(reg, false);
-			/*
-			 * The last access to @h: another caller that loads NULL above may free
-			 * it. Pairs with smp_load_acquire() there. Model:
-			 * selftests/model/message.pml.
-			 */
-			smp_store_release(&h->reg, NULL);
-		}
+		found = hooks_remove(reg, h);
 		mutex_unlock(&reg->lock);
 	}
 	/* wait even if another caller unlinked the hooks: after this, no call uses them */
@@ -230,11 +227,16 @@ struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 bool dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
 	struct dk_hooks *h;
+	bool found;
 
 	mutex_lock(&reg->lock);
 	h = dkc_hooks_of(reg, owns, owner);
+	/* in the same hold: once it is released, the owner may unregister and free the hooks */
+	found = h && hooks_remove(reg, h);
 	mutex_unlock(&reg->lock);
-	return h && !dk_hooks_unregister(h, NULL);
+	if (found)
+		synchronize_rcu();
+	return found;
 }
 
 /* ---- trace ---------------------------------------------------------------- */
