@@ -146,14 +146,13 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 
 	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
 	if (!d->op && !w->name) {
-		w->name = kzalloc(DK_NAME_MAX, GFP_KERNEL);
+		w->name = kzalloc(DK_NAME_MAX, GFP_KERNEL_ACCOUNT);
 		if (!w->name)
 			return dk_nl_deny(cb->extack, NULL, "no memory for the answer", -ENOMEM);
 	}
 	do {
 		mutex_lock(&reg->lock);
-		/* the same value as in dk_nl_dump_begin() */
-		cb->seq = (u32)reg->generation + 1;
+		cb->seq = dk_nl_dump_seq(reg->generation);
 		/* also report a change between here and the first message */
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
@@ -300,7 +299,7 @@ static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 	const struct dkc_reg *r = NULL;
 	u32 *place;
 
-	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);
+	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL_ACCOUNT);
 	place = kvcalloc(keys, sizeof(*place), GFP_KERNEL);
 	if (!impls->reg || !place) {
 		kvfree(impls->reg);

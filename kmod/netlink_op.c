@@ -6,9 +6,8 @@
 #include "netlink_impl.h"
 #include "netlink_write.h"
 
-/* Bytes of an operator's numbers, and the tailroom that dk_nl_write_text() requires. */
-#define OP_SIZE		(4 * nla_total_size(sizeof(u32)) + nla_total_size(DK_NAME_MAX))
-#define IMPL_SIZE	60	/* bytes of a function, without label and provider */
+/* The answer has space for some functions. Netlink copies an answer that is less than half full. */
+#define OP_ANSWER_SIZE	1024
 
 static u32 num_device_impls(const struct dk_op *op)
 {
@@ -71,25 +70,6 @@ static bool put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
 	return true;
 }
 
-/*
- * Estimates the size of the answer, as if all functions had names as long as those of the
- * first one. An exact fit is not needed, but netlink copies a message that uses less than
- * half of its buffer.
- */
-static size_t op_answer_size(const struct dk_op *op, size_t schema,
-			     const struct dk_nl_impls *impls)
-{
-	size_t size = OP_SIZE + nla_total_size(op->name_len + 1) + nla_total_size(schema);
-	size_t one = IMPL_SIZE;
-
-	if (op->definer)
-		size += nla_total_size(strlen(op->definer->name) + 1);
-	if (impls->n)
-		one += strnlen(dkc_label_of(impls->reg[0]), DK_NAME_MAX) +
-		       strlen(dkc_block_of(impls->reg[0])->prov->name);
-	return min_t(size_t, size + impls->n * one, DK_NL_MESSAGE_MAX);
-}
-
 /* Fills an answer. Returns true if all of it fits. */
 static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
 		    const struct dk_nl_impls *impls)
@@ -100,37 +80,32 @@ static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
 	return put_impls(skb, impls) && whole;
 }
 
-/*
- * Returns the answer, in a buffer of the estimated size or, if that is too small, of the
- * largest size. Even then the answer may be incomplete. Returns NULL if allocation fails.
- */
-static struct sk_buff *op_answer(struct genl_info *info, struct dk_op *op)
-{
-	size_t size, schema = schema_size(op);
-	struct dk_nl_impls impls;
-	struct sk_buff *skb;
-
-	if (dk_nl_impls_get(&impls, op, info->extack))
-		return NULL;
-	size = op_answer_size(op, schema, &impls);
-	skb = dk_nl_answer(info, size);
-	if (skb && !fill_op(skb, op, schema, &impls) &&
-	    size < DK_NL_MESSAGE_MAX) {
-		nlmsg_free(skb);
-		skb = dk_nl_answer(info, DK_NL_MESSAGE_MAX);
-		if (skb)
-			fill_op(skb, op, schema, &impls);
-	}
-	dk_nl_impls_put(&impls);
-	return skb;
-}
-
-int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
+/* Returns 1 if all of the answer fits in @skb, 0 if not, or a negative error. */
+static int fill_answer(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_registry *reg = dk_registry_default();
-	struct nlattr **attrs = info->attrs;
-	struct sk_buff *answer = NULL;
+	struct dk_nl_impls impls;
 	struct dk_op *op;
+	int err = -ENOENT;
+
+	mutex_lock(&reg->lock);
+	op = dk_nl_op(reg, info->attrs[DK_A_OP_NAME], info->extack);
+	if (op)
+		err = dk_nl_impls_get(&impls, op, info->extack);
+	if (!err) {
+		err = fill_op(skb, op, schema_size(op), &impls);
+		dk_nl_impls_put(&impls);
+	}
+	mutex_unlock(&reg->lock);
+	return err;
+}
+
+/* An answer can be incomplete only if it has DK_NL_MESSAGE_MAX bytes. */
+int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs;
+	size_t size = OP_ANSWER_SIZE;
+	struct sk_buff *answer;
 	int err;
 
 	err = dk_nl_require(info->extack, attrs, DK_A_OP_NAME,
@@ -141,14 +116,17 @@ int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 				   "this filter is for dumps");
 	if (err)
 		return err;
-	mutex_lock(&reg->lock);
-	op = dk_nl_op(reg, attrs[DK_A_OP_NAME], info->extack);
-	if (op)
-		answer = op_answer(info, op);
-	mutex_unlock(&reg->lock);
-	if (!op)
-		return -ENOENT;
-	return answer ? dk_nl_reply(info, answer, 0) : -ENOMEM;
+	for (;;) {
+		/* without the lock, so that no driver waits until there is memory for it */
+		answer = dk_nl_answer(info, size);
+		if (!answer)
+			return -ENOMEM;
+		err = fill_answer(answer, info);
+		if (err || size == DK_NL_MESSAGE_MAX)
+			return dk_nl_reply(info, answer, min(err, 0));
+		nlmsg_free(answer);
+		size = DK_NL_MESSAGE_MAX;
+	}
 }
 
 /* ---- dumps of operators ---------------------------------------------------------- */
