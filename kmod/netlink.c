@@ -80,8 +80,7 @@ int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err)
 
 int dk_nl_dump_begin(struct netlink_callback *cb, struct nlattr **attrs, int max)
 {
-	/* not 0, which turns the consistency check off */
-	cb->seq = (u32)dk_registry_generation(NULL) + 1;
+	cb->seq = dk_nl_dump_seq(dk_registry_generation(NULL));
 	if (!attrs)
 		return 0;
 	return genlmsg_parse(cb->nlh, &dk_nl_family, attrs, max, NULL, cb->extack);

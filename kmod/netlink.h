@@ -38,6 +38,15 @@ struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
 
 /*
+ * Returns the number of a dump by which a client knows that it saw one state. Not 0, which turns
+ * this check off.
+ */
+static inline u32 dk_nl_dump_seq(u64 generation)
+{
+	return (u32)generation ?: 1;
+}
+
+/*
  * Begins a part of a dump. If the registry has changed since the previous part, the messages
  * that follow have NLM_F_DUMP_INTR. Parses the attributes of the request into @attrs, which has
  * @max + 1 elements or is NULL. The attributes were validated when the dump began.
