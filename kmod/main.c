@@ -76,6 +76,8 @@ no_notifier:
 
 /*
  * A module that uses symbols of this one holds a reference on it, so no such module is loaded now.
+ * No rcu_barrier() is needed: memory is freed only with kvfree_rcu(), which calls no code of this
+ * module.
  */
 static void __exit dispatchkey_exit(void)
 {
