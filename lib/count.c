@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Counters in userspace. Each thread counts in memory of its own, its part of a block of
- * counters. Parts are allocated for a thread with its record at the gate, and for a new
- * block by the thread that makes it, so no later call allocates. A thread that lacks a part
- * because an allocation failed has no slots. Its calls take the slow path, which counts them
- * as lost if their part is missing. The counts of a thread remain when it ends.
+ * Implements the counters in userspace. Each thread counts in its own part of each block of
+ * counters. A thread's parts are allocated together with its record at the gate. The thread that
+ * makes a new block allocates the parts of all threads. So later calls do not allocate. A thread
+ * that lacks a part because an allocation failed has no slots. Its calls take the slow path, which
+ * counts a call as lost if the part is missing. When a thread ends, its counts remain.
  *
  * "Threads" are threads with a record at the gate, and "the lock" is the gate's.
  */
@@ -102,8 +102,8 @@ u64 dkc_counts_lost(void)
 /* ---- memory; all functions are called with the gate's lock held ----------------- */
 
 /*
- * Makes space for @size parts. The thread may be counting at the same time, so an array that is
- * replaced is freed only when the thread ends.
+ * Makes space for @size parts. The thread may be counting at the same time, so a replaced array is
+ * freed only when the thread ends.
  */
 static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
 {
@@ -146,8 +146,8 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 		return false;
 	part = part_alloc();
 	/*
-	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() uses a plain load.
-	 * Before that it has acquired @incomplete or a table, and both are stored after this.
+	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() loads the part
+	 * plainly, after it has acquired @incomplete or a table. Both are stored after the part.
 	 */
 	rcu_assign_pointer(t->parts->part[id], part);
 	return part;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The gate in userspace: slots that protect what calls use and that record which provider
+ * Implements the gate in userspace, whose slots protect what calls use, and record which provider
  * each call is inside.
  *
  * Each thread has a record with slots. The only shared memory that a call writes is one slot.
@@ -12,14 +12,14 @@
  *
  * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
  * nest. Calls on the slow path may end in any order. They take slots from the last one
- * downwards. They store the registration, with SLOT_REG set, because they use a copy of the
- * entry on the stack, or the rules and no table.
+ * downwards. They store the registration, with SLOT_REG set, because they use a copy of the entry
+ * on the stack, or apply the rules without a table.
  *
  * A call on the fast path stores its slot and then reads the table again, with only a
  * compiler barrier in between. A writer publishes a table, runs membarrier() and then
  * reads the slots: see selftests/model/slots.pml. Without membarrier() no call takes the
- * fast path. On the slow path, a read section of liburcu protects the table until the slot
- * is stored.
+ * fast path. On the slow path, a liburcu read-side critical section protects the table until the
+ * slot is stored.
  *
  * Once a thread has its record, entering and leaving are async-signal-safe: a signal handler
  * reserves a slot that the interrupted code has not reserved, and frees it before it returns.
@@ -45,7 +45,7 @@
 /* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
-/* Word 0 of the storage after the call was left. */
+/* The value of word 0 of the storage after the call was left. */
 #define LEFT		1
 
 /* For functions that most calls do not need. */
@@ -82,7 +82,7 @@ static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
 
-/* The type must not change: programs may have a copy, by a copy relocation. */
+/* Programs may have a copy of this table, by a copy relocation, so its type must not change. */
 const struct dk__table dk__no_table = {
 	.index = (const struct dk__index *)&dkc_index_of_none,
 	.first_direct = DK__NOT_DIRECT,
@@ -180,11 +180,11 @@ static bool record_in_use(const struct gate_record *r)
 
 /*
  * Destructor of the thread's key. Destructors of different keys run in any order. A later
- * destructor may leave a call that the thread is still inside, or may be that of liburcu. The
- * record is kept until then: the key is set again, so that this function runs again in the next
- * round. POSIX limits the rounds; the last one is not used, since ThreadSanitizer has ended the
- * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call.
- * Once the call is left, another thread that makes its first call frees the record.
+ * destructor may leave a call that the thread is still inside, or may be liburcu's. To keep the
+ * record until then, the key is set again, and this function runs again in the next round. POSIX
+ * limits the number of rounds. The last round is not used, because ThreadSanitizer has ended the
+ * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call. Once
+ * the call is left, another thread that makes its first call frees the record.
  */
 static COLD void thread_exit(void *data)
 {
@@ -194,7 +194,7 @@ static COLD void thread_exit(void *data)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* calls on the fast path were on the stack, which is gone: the thread ended inside them */
+	/* the thread ended inside these calls of the fast path, and their stack is gone */
 	for (i = 0; i < GATE_SLOTS; i++)
 		if (!((uintptr_t)r->slots[i] & SLOT_REG))
 			WRITE_ONCE(r->slots[i], NULL);
@@ -219,8 +219,8 @@ static COLD void thread_exit(void *data)
 }
 
 /*
- * True if the thread of a record has ended. The kernel may have given its number to a new
- * thread, such as the caller.
+ * True if the thread of a record has ended. The kernel may have given its ID to a new thread, such
+ * as the caller.
  */
 static bool has_ended(const struct gate_record *r)
 {
@@ -335,8 +335,8 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 
 /*
  * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL
- * if there is none. A signal handler may run between any two instructions and take a slot,
- * too, on either path. So @limit is lowered first, which keeps the fast path off the slot.
+ * if there is none. A signal handler may run between any two instructions, and take a slot on the
+ * fast or the slow path. So @limit is lowered first, which keeps the fast path off the slot.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
@@ -666,8 +666,8 @@ static void replaced_mark(const struct dkc_replaced *tables)
 }
 
 /*
- * Called with the lock held. Frees the tables that are not marked and moves the others to
- * @kept, without the mark. Returns the number of both.
+ * Called with the lock held. Frees the tables that are not marked, and moves the others to @kept,
+ * without the mark. Returns the number of all tables.
  */
 static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head **kept,
 				   unsigned int *num_kept)
@@ -692,7 +692,7 @@ static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head 
 }
 
 /*
- * Called after a grace period of liburcu that began after dkc_replaced_begin(). Waits for the
+ * Called after a liburcu grace period that began after dkc_replaced_begin(). Waits for the
  * fast path: after that, each call that has read a replaced table is inside one of its
  * functions or has ended. Then frees the tables that no call uses.
  */
@@ -707,7 +707,7 @@ unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kep
 
 	/* pairs with dk__barrier() in dk__keep(), between its store and its second load */
 	if (dkc_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
-		abort();	/* membarrier() worked before; liburcu aborts, too */
+		abort();	/* membarrier() worked before; liburcu would also abort */
 	while (any_lookup())
 		nanosleep(&pause, NULL);
 	dkc_gate_lock(&mask);
@@ -770,7 +770,7 @@ COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 	int fd, cancel;
 	ssize_t n = -1;
 
-	/* the thread may have ended; the kernel may have given its number to another thread */
+	/* the thread may have ended; the kernel may have given its ID to another thread */
 	if (r->rounds == LAST_ROUND) {
 		snprintf(name, size, "(exited)");
 		return r->tid;
@@ -801,7 +801,7 @@ COLD void dkc_gate_after_fork(bool child)
 	struct gate_record *r, *next;
 	sigset_t mask = mask_at_fork;
 
-	/* other threads do not exist in the child, nor do their calls */
+	/* neither the other threads nor their calls exist in the child */
 	for (r = child ? records : NULL; r; r = next) {
 		next = r->next;
 		if (r != dkc_gate_self)
@@ -810,7 +810,7 @@ COLD void dkc_gate_after_fork(bool child)
 			r->tid = gettid();
 	}
 	if (child) {
-		/* no thread is left to complete these; their memory may be shared or freed */
+		/* no thread completes them in the child; their memory may be shared or freed */
 		deferred_calls = NULL;
 		WRITE_ONCE(dkc_forks, dkc_forks + 1);
 		replacing = NULL;	/* the tables of threads that waited are not freed */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The core's checks of schemas, which need the grammar of lib/schema. */
+/* Checks schemas for the core, with the grammar of lib/schema. */
 #include "schema/schema.h"
 
 int dkc_schema_check(const char *schema, struct dk_diag *why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Constructor, fork handlers and destructor of the library, and the default registry. */
+/* Defines the library's constructor, fork handlers and destructor, and the default registry. */
 
 #include "private.h"
 #include "pytorch/pytorch.h"
@@ -37,7 +37,7 @@ const char *dk_version(void)
 /*
  * Takes all locks before fork(), since no thread of the child would release a lock that another
  * thread of the parent held. Takes liburcu's lock first: a thread that waits for a grace period
- * holds it, and a reader for which that thread waits may need one of the others.
+ * holds it, and a reader for which that thread waits may need one of the other locks.
  */
 static void before_fork(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the files of lib/, in addition to the services of compat/user/world.h. */
+/* Declares what the files of lib/ share, in addition to the services of compat/user/world.h. */
 #ifndef _DKC_PRIVATE_H
 #define _DKC_PRIVATE_H
 
@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-/* The parts of a thread, which contain its counters, by the id of their block. */
+/* A thread's parts, which contain its counters. The id of a block is the index of its part. */
 struct dkc_parts {
 	struct dkc_parts *before;	/* the smaller array before this one; may still be read */
 	u32 size;
@@ -63,7 +63,7 @@ unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kep
 int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
 void __cxa_finalize(void *owner);
 
-/* lib/unload.c: pins the object that contains this library. */
+/* lib/unload.c: pins the shared object that contains this library. */
 void dkc_objects_init(void);
 /* Adds @reg to the list of registries that are cleaned up when an object is unloaded. */
 void dkc_registry_list(struct dk_registry *reg);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * USDT probes. While a tracer is attached to a probe, its semaphore is incremented. From the
- * next change of a registry on, calls in that registry take the slow path, which contains the
- * probes: see dkc_change_traced(). A library that was built without <sys/sdt.h> has no probes.
+ * Defines the USDT probes. While a tracer is attached to a probe, the probe's semaphore is
+ * incremented. From the next change of a registry on, calls in that registry take the slow path,
+ * which contains the probes: see dkc_change_traced(). A library that was built without <sys/sdt.h>
+ * has no probes.
  */
 #include "private.h"
 #include "core/change/change.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Grace periods, and memory that is freed after one, with liburcu's bp flavour. */
+/* Waits for grace periods, and frees memory after them, with liburcu's bp flavour. */
 
 #include "private.h"
 #include "core/change/change.h"
@@ -29,8 +29,8 @@ static __thread DKC_INITIAL_EXEC struct {
 
 /*
  * The longest wait of fork() for other threads. Removing a thread takes less than a microsecond.
- * But a thread is considered as being removed until the destructors of its keys have run, and one
- * of these may wait for the thread that forks.
+ * But a thread is considered as being removed until the destructors of its keys have run, and a
+ * destructor may wait for the thread that forks.
  */
 #define FORK_WAIT_MS	100
 
@@ -166,8 +166,8 @@ static void wait_for_liburcu(void)
 /*
  * liburcu's lock must be taken only once for each fork(). But the process may contain another
  * copy of this library with the same handler, for instance in a plugin that links it
- * statically. So a read section of the thread marks that the lock is held. The section begins
- * with the lock held, so no grace period waits for it.
+ * statically. So a read-side critical section of the thread marks that the lock is held. The
+ * section begins with the lock held, so no grace period waits for it.
  */
 void dkc_rcu_before_fork(void)
 {

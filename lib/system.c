@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Memory, the clock and waiting, with the C library. */
+/* Allocates memory, reads the clock and waits, with the C library. */
 
 #include "private.h"
 
@@ -25,7 +25,9 @@ u64 dkc_now(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
 }
 
-/* A wait without a deadline would otherwise be a silent hang, above all in dlclose(). */
+/*
+ * Without this message, a wait without a deadline would be a silent hang, above all in dlclose().
+ */
 void dkc_notice_wait(const char *prov, const char *call)
 {
 	int cancel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Initialisation of a thread, before its first call. */
+/* Initialises a thread before its first call. */
 
 #include "private.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The dispatch trace: with DK_TRACE=1 in the environment, each call of each registry is
+ * Implements the dispatch trace: with DK_TRACE=1 in the environment, each call of each registry is
  * printed to stderr.
  */
 #include "private.h"

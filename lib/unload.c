@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Shared objects that are unloaded with dlclose().
+ * Cleans up after shared objects that are unloaded with dlclose().
  *
  * A plugin should unregister before it is unloaded. For plugins that do not, an exit
  * function is added with __cxa_atexit() when their first provider is registered. dlclose()
@@ -19,7 +19,7 @@ extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 struct object {
 	struct object *next;
-	const void *owner;	/* its __dso_handle: dlclose() passes it to __cxa_finalize() */
+	const void *owner;	/* the object's __dso_handle, which dlclose() passes to __cxa_finalize() */
 	uintptr_t begin;
 	uintptr_t end;
 	const char *name;	/* empty: the program itself */
@@ -84,9 +84,9 @@ static bool is_loaded(struct object *obj)
 }
 
 /*
- * Pins the object that contains this library, which may be a plugin that links it
- * statically. The object must not be unloaded, because destructors of threads and fork
- * handlers are code of the library.
+ * Pins the object that contains this library, which may be a plugin that links the library
+ * statically. The object must not be unloaded, because destructors of threads and fork handlers are
+ * code of the library.
  */
 void dkc_objects_init(void)
 {
@@ -164,7 +164,7 @@ static struct dk_registry *visit_one(const struct object *obj)
 	return reg;
 }
 
-/* True if this thread is inside a function of the object: a drain would never end. */
+/* True if this thread is inside a function of the object, so that a drain would never end. */
 static bool is_inside(struct dk_registry *reg, const struct object *obj)
 {
 	const struct dkc_provider *core;
@@ -243,10 +243,10 @@ static void exit_begins(void *mark)
 }
 
 /*
- * exit() also calls the functions of __cxa_atexit(), the newest first. exit_begins() must be
- * the newest, so that it sets process_exits before unloaded() runs. Called with the lock
- * held after each __cxa_atexit() of unloaded(). __cxa_finalize() calls and removes the
- * previous exit_begins(), which does nothing because its mark is outdated.
+ * exit() also calls the functions of __cxa_atexit(), the newest first. exit_begins() must be the
+ * newest one, so that it sets process_exits before unloaded() runs. Called with the lock held after
+ * each __cxa_atexit() of unloaded(). __cxa_finalize() calls and removes the previous exit_begins(),
+ * which does nothing because its mark is outdated.
  */
 static void register_exit(void)
 {

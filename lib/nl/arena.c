@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The memory of an answer. Its structs and strings are freed together.
+ * Allocates the memory of an answer, whose structs and strings are freed together.
  */
 #include "internal.h"
 
@@ -54,7 +54,7 @@ void dkn_arena_free(struct dkn_arena *a)
 	}
 }
 
-/* Returns zeroed memory, or NULL if allocation fails or no answer can be that large. */
+/* Returns zeroed memory, or NULL if the allocation fails or no answer can be that large. */
 void *dkn_arena_get(struct dkn_arena *a, size_t size)
 {
 	size_t piece = ALIGN_UP(sizeof(struct piece));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The attributes of the specification: names, names in error messages, and types. A
- * test compares them with the specification.
+ * Lists the specification's attributes with their names, their names in error messages, and their
+ * types. A test compares the lists with the specification.
  */
 #include "internal.h"
 

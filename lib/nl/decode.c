@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Decodes the attributes of an answer into a struct. Unknown attributes, which a newer
- * module may send, are skipped; malformed ones are refused.
+ * Decodes the attributes of an answer into a struct. Skips unknown attributes, which a newer module
+ * may send, and refuses malformed ones.
  */
 #include "internal.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The names of enum values in the specification. A test compares them with it.
+ * Lists the names of enum values in the specification. A test compares the lists with the
+ * specification.
  */
 #include "internal.h"
 

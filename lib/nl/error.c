@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Error messages. They combine the text and the attribute of the kernel's extended ACK, which
- * libnl 3.7 does not read, with names and values from the request.
+ * Composes error messages, which combine names and values from the request with the text and the
+ * attribute of the kernel's extended ACK, which libnl 3.7 does not read.
  */
 #include "internal.h"
 
@@ -130,7 +130,7 @@ int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad)
 			     attr->name, dkn_set_name(bad->set));
 }
 
-/* Maps an error of libnl to an errno. */
+/* Maps a libnl error to an errno. */
 static int errno_of(int nlerr)
 {
 	switch (nlerr < 0 ? -nlerr : nlerr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The handle and its socket: opening, receiving and closing.
+ * Opens and closes the handle, and receives messages from its socket.
  */
 #include "internal.h"
 
@@ -75,7 +75,7 @@ static void set_socket_options(int fd)
 }
 
 /*
- * Opens a new socket and resolves the family, whose number changes each time the module is loaded.
+ * Opens a new socket and resolves the family, whose ID changes each time the module is loaded.
  */
 int dkn_connect(struct dk_nl *nl)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Information on the module, and its layout.
+ * Requests information on the module, and its layout.
  */
 #include "internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Shared by the files of libdispatchkey-nl. All names begin with dkn_.
+ * Declares what the files of libdispatchkey-nl share. All names begin with dkn_.
  */
 #ifndef DKN_INTERNAL_H
 #define DKN_INTERNAL_H
@@ -230,13 +230,13 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 
 /*
- * Copies a struct of the caller, which may be built for another version of the library.
+ * Copies a caller's struct. The caller may be built for another version of the library.
  * Members that the caller's struct lacks are 0. Returns -EINVAL if a member that only the
  * caller's struct has is not 0.
  */
 int dkn_copy_in(void *to, size_t size, const void *from);
 
-/* Copies to a struct of the caller, whose first member is its size. */
+/* Copies to a caller's struct, whose first member is the size of the struct. */
 void dkn_copy_out(void *to, const void *from, size_t size);
 
 /* ---- requests: request.c -------------------------------------------------- */
@@ -264,8 +264,8 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
 
 /*
- * Each of these sends the request and frees it. The answer must be released with dk_nl_free().
- * It is NULL for an empty list, and on failure; nl->why then has the error.
+ * Each of these sends the request and frees it. The answer must be released with dk_nl_free(). It
+ * is NULL for an empty list, and on failure. After a failure, nl->why has the error.
  */
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);

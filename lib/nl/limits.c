@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Limits of the registry.
+ * Requests the limits of the registry.
  */
 #include "internal.h"
 

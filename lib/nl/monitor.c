@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Events: changes of the registry. If events are lost because the receive buffer is full, an
- * event of kind DK_NL_EVENT_LOST is returned.
+ * Receives events, which report changes of the registry. If events are lost because the receive
+ * buffer is full, an event of kind DK_NL_EVENT_LOST is returned.
  */
 #include "internal.h"
 
@@ -36,8 +36,8 @@ static void set_buffer(int fd, __u32 bytes)
 }
 
 /*
- * Returns the number of a family or, unless @group is NULL, of its group. Uses a socket of its own.
- * On the monitor's socket, libnl would mistake an event for the answer.
+ * Returns the ID of a family or, unless @group is NULL, of that group. Uses a separate socket,
+ * because on the monitor's socket libnl would mistake an event for the answer.
  */
 static int find_number(const char *family, const char *group)
 {
@@ -63,7 +63,7 @@ static int join(struct dk_nl *nl, const char *family, const char *group)
 }
 
 /*
- * Joins the groups for the family's events and for those of genetlink, which report that the family
+ * Joins the groups for the family's events and for genetlink's events, which report that the family
  * is removed.
  */
 static int join_groups(struct dk_nl *nl)
@@ -81,7 +81,7 @@ static int join_groups(struct dk_nl *nl)
 			return dkn_error_libnl(&nl->why, number, "the netlink family");
 		if (number == nl->family)
 			return 0;
-		/* the module was reloaded meanwhile: the number of its group has changed, too */
+		/* the module was reloaded meanwhile, so the ID of its group has changed, too */
 		nl->family = number;
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Providers, operators and their functions.
+ * Lists providers, operators and their functions.
  */
 #include "internal.h"
 
@@ -146,7 +146,7 @@ static unsigned int name_impls(const struct dk_nl_op *op)
 
 /*
  * The functions of an operator may not fit into one message, so they are requested separately.
- * Returns -EAGAIN if their number differs from that in the operator, because the registry has
+ * Returns -EAGAIN if their number is not the one that the operator states, because the registry
  * changed between the requests.
  */
 static int get_impls(struct dk_nl *nl, const struct dk_nl_op *op)

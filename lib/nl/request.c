@@ -79,7 +79,7 @@ void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v)
 		dkn_put_u32(r, type, v);
 }
 
-/* Copies the filter of the caller; NULL selects everything. */
+/* Copies the caller's filter; NULL selects everything. */
 void dkn_copy_filter(struct dkn_request *r, void *to, size_t size, const void *filter)
 {
 	if (filter && dkn_copy_in(to, size, filter))
@@ -261,7 +261,7 @@ static void back_off(unsigned int try)
 
 /*
  * Called after an -ENOENT without a text, which is from genetlink, not the module. Reconnects.
- * Returns 0 if the family has a new number, because the module was reloaded.
+ * Returns 0 if the family has a new ID, because the module was reloaded.
  */
 static int reconnect(struct dk_nl *nl)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Tables and routes of calls.
+ * Requests tables, routes and explanations.
  */
 #include "internal.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Counters of calls.
+ * Reads and controls the call counters.
  */
 #include "internal.h"
 

@@ -192,7 +192,7 @@ const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number
 
 /* ---- names in lower case ----------------------------------------------------------- */
 
-/* True if @word is the name of a device type in lower case. PrivateUse1 has a name of its own. */
+/* True if @word is the name of a device type in lower case. PrivateUse1 has its own name. */
 static bool is_lower_name(const struct device *d, const char *word, size_t len)
 {
 	const char *name = dkc_streq(d->name, "PrivateUse1") ? "privateuseone" : d->name;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Formats texts about an operator, as PyTorch prints them (SEMANTICS 9): its registrations, its
- * table, its keys, and error messages. Each text is formatted with the lock held, so that it is
- * consistent.
+ * table, its keys, and error messages. The lock is held while a text is formatted, so that the text
+ * is consistent.
  */
 #include "pytorch.h"
 

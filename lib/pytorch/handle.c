@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The registrations of a library. A function or a definition may have a handle that
- * unregisters it. The entry of a function is freed with the function's block, after the
- * last call inside has returned.
+ * Registers the functions and definitions of a library. Each may have a handle that unregisters it.
+ * The entry of a function is freed with the function's block, after the last call inside has
+ * returned.
  */
 #include "library.h"
 
@@ -125,7 +125,7 @@ static int entry_key(struct dkc_entry *e, struct dk_diag *why)
 	return 0;
 }
 
-/* Links the entry. After this it can be unregistered, with its library or by @h. */
+/* Links the entry. After this it can be unregistered, together with its library or through @h. */
 static void entry_link(struct dkc_entry *e, struct dk_handle *h)
 {
 	struct dkc_library *l = e->lib;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Sets and keys that PyTorch computes from other sets and keys: SEMANTICS 4.
+ * Computes sets and keys from other sets and keys, as PyTorch does: SEMANTICS 4.
  */
 #include "pytorch.h"
 
@@ -66,7 +66,7 @@ unsigned int dk_keyset_highest_bit(struct dk_keyset ks)
 }
 
 /*
- * PyTorch has a different test for each alias key. For runtime keys, all of them have the same
+ * PyTorch has a different test for each alias key. For runtime keys, all these tests have the same
  * result as this function.
  */
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key)

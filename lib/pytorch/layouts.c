@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The builtin layouts other than v1, as texts in the format of Documentation/layouts.rst
- * (SEMANTICS 1.2, 1.3). A version whose alias sets and maps are unknown has no
- * lines "tables" and "strict".
+ * Defines the builtin layouts other than v1, as texts in the format of Documentation/layouts.rst
+ * (SEMANTICS 1.2, 1.3). A version whose alias sets and maps are unknown has no lines "tables" and
+ * "strict".
  */
 #include "pytorch.h"
 

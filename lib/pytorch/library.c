@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Libraries. A library has a namespace, a kind and a key, which apply to everything that is
- * registered in it. handle.c has the functions that register.
+ * Registers libraries. A library has a namespace, a kind and a key, which apply to everything that
+ * is registered in it. handle.c registers definitions and functions in a library.
  */
 #include "library.h"
 

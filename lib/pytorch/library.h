@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Libraries and their registrations: library.c and handle.c. */
+/* Declares what library.c and handle.c share: libraries and their registrations. */
 #ifndef _DKC_LIBRARY_H
 #define _DKC_LIBRARY_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Listeners: a notifier queues each event under the registry's lock and reports the queue after
- * the lock was released. One thread reports at a time, in the order of the queue. If another
- * thread is already reporting, a thread returns at once, and the other one also reports its
- * events. A change never fails because of its events: those that cannot be allocated are
+ * Reports events to listeners. A notifier queues each event under the registry's lock, and reports
+ * the queue after the lock was released. One thread reports at a time, in the order of the queue. A
+ * thread that finds another thread reporting returns at once, and that thread reports the new
+ * events, too. A change never fails because of its events. Events that cannot be allocated are
  * counted, and their number is reported after the queue.
  */
 #include "pytorch.h"
@@ -182,7 +182,7 @@ static void listeners_release(struct dkc_notifier *n)
 	kvfree(ls);
 }
 
-/* Returns the listeners of a registry, or NULL if it never had one. */
+/* Returns the listeners of a registry, or NULL if it never had a listener. */
 static struct dkc_listeners *listeners_of(struct dk_registry *reg)
 {
 	struct dkc_notifier *n = reg->notifiers;
@@ -194,7 +194,7 @@ static struct dkc_listeners *listeners_of(struct dk_registry *reg)
 }
 
 /*
- * The result is kept until the registry is freed, because dkc_notify_unlocked() may be reading it.
+ * The struct is kept until the registry is freed, because dkc_notify_unlocked() may be reading it.
  */
 static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 {
@@ -314,7 +314,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 
 	if (!reg)
 		return 0;
-	/* fail in a read section, because the listener may wait for the end of the section */
+	/* fail in a read-side critical section, because the listener may wait for its end */
 	if (dkc_in_atomic())
 		return -EDEADLK;
 	mutex_lock(&reg->lock);

@@ -20,7 +20,7 @@ struct reader {
 	char word[DK_NAME_MAX];
 };
 
-/* Fails with the number of the line and the wrong word. */
+/* Fails with the line number and the wrong word. */
 static int refuse(struct reader *r, enum dk_reason reason, const char *word)
 {
 	char name[DK_NAME_MAX];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * For users of PyTorch: other layouts, translation, strict names, libraries, listeners, dumps.
+ * Declares what users of PyTorch need: other layouts, translation, strict names, libraries,
+ * listeners and dumps.
  *
  * The module does not contain this code.
  */
@@ -33,8 +34,8 @@ const char *dkc_constant_name(enum dkc_constant constant);
 const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
 
 /*
- * listener.c: returns true if a listener or its callback lies in the memory of @owner. If so,
- * also keeps the registry until dkc_registry_visit_end().
+ * listener.c: returns true if a listener or its callback lies in @owner's memory. If so, also keeps
+ * the registry until dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Unregisters one such listener. Returns false if there is none, or if the caller runs in it. */

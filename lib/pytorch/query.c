@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Queries and lists as PyTorch has them: SEMANTICS 9.
+ * Implements PyTorch's queries and lists: SEMANTICS 9.
  */
 #include "pytorch.h"
 

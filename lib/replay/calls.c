@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands for local state and routes. */
+/* Runs the commands for local state and routes. */
 #include "internal.h"
 
 /* ---- local state ---------------------------------------------------------- */

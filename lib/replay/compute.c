@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Computes the key of a tensor from dtype, layout and device, where "-" stands for a
- * missing one, and from a device alone.
+ * Computes the key of a tensor from dtype, layout and device, or from a device alone. "-" stands
+ * for a missing dtype, layout or device.
  */
 #include "internal.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Commands for private backends and devices. A device is registered together with its
+ * Runs the commands for private backends and devices. A device is registered together with its
  * functions, so adding a function unregisters the device and registers it again.
  */
 #include "internal.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands that dump registrations in PyTorch's format. */
+/* Runs the commands that dump registrations in PyTorch's format. */
 #include "internal.h"
 
 /* A function that prints like snprintf(), with its arguments. */

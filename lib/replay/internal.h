@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the files of lib/replay. */
+/* Declares what the files of lib/replay share. */
 #ifndef _DK_REPLAY_INTERNAL_H
 #define _DK_REPLAY_INTERNAL_H
 
@@ -152,10 +152,10 @@ int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
 int dk_replay_reason(struct dk_replay *r, int err, enum dk_reason reason,
 		     const char *name);
 int dk_replay_need_registry(struct dk_replay *r);
-/* Finds a builtin layout by name, or that of dk_replay_use_layout(). */
+/* Finds a builtin layout by name, or the layout of dk_replay_use_layout(). */
 const struct dk_layout *dk_replay_find_layout(struct dk_replay *r, const char *name);
 
-/* These functions parse a word. A private backend may have a name of its own. */
+/* These functions parse a word. A private backend may have its own name. */
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key);
 int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks);
 int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend);

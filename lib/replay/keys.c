@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands for layouts, keys and keysets. */
+/* Runs the commands for layouts, keys and keysets. */
 #include "internal.h"
 
 static int answer_set(struct dk_replay *r, struct dk_keyset ks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands for operators, functions and tables. */
+/* Runs the commands for operators, functions and tables. */
 #include "internal.h"
 
 /* Withdrawn registrations are freed in batches, each after one drain. */

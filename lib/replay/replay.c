@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The interpreter: its state, the table of commands, and errors. */
+/* Implements the interpreter: its state, the table of commands, and errors. */
 #include "internal.h"
 
 static const struct dk_replay_verb verbs[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Growing text; prints numbers and sets. */
+/* Appends words, numbers and sets to a growing text. */
 #include "internal.h"
 
 size_t dk_replay_len(const char *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Schemas: accessors, and comparing a declared schema with that of a function. */
+/* Accesses the parts of a schema, and compares a declared schema with a function's schema. */
 #include "schema.h"
 
 const char *dk_schema_name(const struct dk_schema *s)

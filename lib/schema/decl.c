@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Schemas and declarations: makes a declaration from a schema, and compares a description
- * of C parameters with a schema.
+ * Makes a declaration from a schema, and compares a description of C parameters with a schema.
  */
 #include "schema.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Schemas: parsing. Upper limits of the numbers of arguments, types and characters are computed
+ * Parses schemas. Upper limits of the numbers of arguments, types and characters are computed
  * first, so that a schema needs only one allocation.
  */
 #include "schema.h"
@@ -574,8 +574,8 @@ static struct dk_schema_arg *new_arg(struct parser *p)
 }
 
 /*
- * Checks that all arguments after one with a default value have one, too, except those that
- * PyTorch exempts.
+ * Checks that every argument after one with a default value has a default value, too, except those
+ * that PyTorch exempts.
  */
 static int check_default(struct parser *p, const struct dk_schema_arg *arg,
 			 bool *seen)
@@ -738,7 +738,7 @@ static int take_schema(struct parser *p)
 /*
  * Computes upper limits and allocates the schema. Each argument and return follows a comma or
  * is the first one. Each type belongs to an argument or return, follows a comma or a
- * parenthesis, or is a tuple, "[" or "?". Strings are parts of the text, with a NUL each.
+ * parenthesis, or is a tuple, "[" or "?". Strings are parts of the text, each with a NUL.
  */
 static int allocate(struct parser *p)
 {

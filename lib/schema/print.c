@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Schemas: printing, in PyTorch's format. */
+/* Prints schemas in PyTorch's format. */
 #include "schema.h"
 
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n)

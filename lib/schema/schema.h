@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A schema: one block of memory with its arguments, types and strings. Like the core, the
- * code uses neither libc nor recursion.
+ * A schema is one block of memory with its arguments, types and strings. Like the core, the code
+ * uses neither libc nor recursion.
  */
 #ifndef _DKC_SCHEMA_H
 #define _DKC_SCHEMA_H
