@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The C names of the keys of layout v1, which are the constants in <linux/dispatchkey.h>. */
+/* Lists the C names of the keys of layout v1, which are the constants in <linux/dispatchkey.h>. */
 #include "dkctl.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct {
 	DK_BACKENDS(RUNTIME, AUTOGRAD_)
 #define ALIAS(U, N) { DK_##U, "DK_" #U },
 	DK_ALIASES(ALIAS)
-	/* Second names are last, because key_c_name() returns the first match. */
+	/* Second names come last, because key_c_name() returns the first match. */
 	{ DK_CATCH_ALL, "DK_CATCH_ALL" },
 	{ DK_DEFAULT_BACKEND, "DK_DEFAULT_BACKEND" },
 	{ DK_AUTOCAST, "DK_AUTOCAST" },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * dkctl __complete: prints candidates for the last word of a command line, for the files
- * in completion/. Each line has one candidate and, after a tab, its description. The last
- * lines can be directives: ":files" if names of files are candidates, ":nospace" if the
- * word is a set of keys that can be continued. Subcommands, words and options are taken
- * from the tables that the help prints.
+ * in completion/. Each line has one candidate and, after a tab, its description. The last lines can
+ * be directives: ":files" if file names are candidates, ":nospace" if the word is a set of keys
+ * that can be continued. Subcommands, words and options are taken from the tables that the help
+ * prints.
  */
 #include "complete.h"
 #include "usage.h"
@@ -15,7 +15,7 @@
 
 /* ---- candidates ------------------------------------------------------------------ */
 
-/* A shell could take other bytes for the end of a line, and a terminal for a command. */
+/* Other bytes could end the line in a shell, or be a command to a terminal. */
 static bool is_printable(const char *s)
 {
 	while (*s >= 0x20 && *s < 0x7f)
@@ -308,7 +308,7 @@ static void complete_option(struct completion *c, unsigned int given)
 
 /* ---- the last word --------------------------------------------------------------- */
 
-/* Words that the help explains only in its text, and not in a list of terms. */
+/* Lists words that the help explains only in its text, and not in a list of terms. */
 static const struct term plain_words[] = {
 	{ "show", "list them, which is the default", NULL },
 	{ "set", "switch one off or on", NULL },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the files of completion. */
+/* Declares what the files of completion share. */
 #ifndef DKCTL_COMPLETE_H
 #define DKCTL_COMPLETE_H
 
@@ -27,9 +27,9 @@ static inline const char *typed(const struct completion *c)
 }
 
 /*
- * live/complete.c: prints the names of a kind of thing in the kernel ("backend", "device",
- * "op", "provider" or "limits"); none without the module. nolive/live.c has the stub for
- * builds without libnl.
+ * live/complete.c: prints the names of a kind of thing in the kernel ("backend", "device", "op",
+ * "provider" or "limits"). Prints none without the module. nolive/live.c has the stub for builds
+ * without libnl.
  */
 void live_candidates(struct completion *c, const char *kind);
 /* Prints the keys of private backends, with the names of these backends in the kernel. */

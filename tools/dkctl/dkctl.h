@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the files of dkctl. */
+/* Declares what the files of dkctl share. */
 #ifndef DKCTL_H
 #define DKCTL_H
 
@@ -27,7 +27,9 @@ enum {
 /* Output is wrapped to this many columns. */
 #define LINE_WIDTH		100
 
-/* Version of the JSON output. It changes if a member is removed, or if its meaning changes. */
+/*
+ * Version of the JSON output. It changes if a member is removed, or if a member's meaning changes.
+ */
 #define JSON_SCHEMA	1
 
 enum option {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Error messages: one sentence on stderr that names the wrong word. */
+/* Prints error messages: one sentence on stderr that names the wrong word. */
 #include "dkctl.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Help texts. */
+/* Prints help texts. */
 #include "dkctl.h"
 #include "replay.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl key and dkctl alias: the properties of a key, and the runtime keys of an alias key. */
+/*
+ * dkctl key and dkctl alias: print the properties of a key, and the runtime keys of an alias key.
+ */
 #include "dkctl.h"
 
 #include <ctype.h>

@@ -354,7 +354,7 @@ static int replay_files(struct session *s)
 	return status;
 }
 
-/* JSON is buffered until it is complete, since an error is a document of its own. */
+/* JSON is buffered until it is complete, since an error is a separate document. */
 static int replay_json(struct session *s)
 {
 	char *text = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl replay - at a terminal: a prompt that suggests corrections. */
+/* dkctl replay - at a terminal: reads commands at a prompt, and suggests corrections. */
 #include "replay_session.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the files of dkctl replay. */
+/* Declares what the files of dkctl replay share. */
 #ifndef DKCTL_REPLAY_SESSION_H
 #define DKCTL_REPLAY_SESSION_H
 
@@ -14,11 +14,11 @@ struct session {
 	unsigned long shown;		/* number of wrong answers in this transcript */
 	bool at_prompt;			/* break lines to fit the terminal */
 	bool has_help;			/* "help" and "quit" are commands, as in standard input */
-	unsigned long refused_line;	/* line of the kept refusal, or 0 */
+	unsigned long refused_line;	/* line number of the kept refusal, or 0 */
 	bool is_unknown;		/* the refused line is an unknown command */
 	char refusal[512];
 	bool failed;			/* an unknown command was reported */
-	struct suggestion *near;	/* if set, answers are its candidates and not printed */
+	struct suggestion *near;	/* if set, answers become candidates and are not printed */
 };
 
 static inline bool is_json(const struct session *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The subcommands: words, options, help and examples of each. */
+/* Lists the subcommands, with the words, options, help and examples of each. */
 #include "dkctl.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static const struct term replay_terms[] = {
 	{ }
 };
 
-/* The terms for switching a backend or a device. */
+/* The terms of the words that switch a backend or a device. */
 #define SWITCH_TERMS								\
 	{ "set NAME offline",							\
 	  "send no more calls to its functions, and wait for running\n"	\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The cells and the legend of a grid, from the runs of a computed table. */
+/* Makes the cells and the legend of a grid from the runs of a computed table. */
 #include "table_grid.h"
 
 #include <stdlib.h>

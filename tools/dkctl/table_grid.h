@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The computed table of an operator as a grid. Rows are backends, columns are the
- * functionalities with one entry per backend; each other functionality has one cell.
- * The letter of a cell refers to a function in the legend.
+ * Represents the computed table of an operator as a grid. Rows are backends, and columns are the
+ * functionalities with one entry per backend. Each other functionality has one cell. The letter of
+ * a cell refers to a function in the legend.
  */
 #ifndef DKCTL_GRID_H
 #define DKCTL_GRID_H

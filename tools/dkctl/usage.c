@@ -30,7 +30,7 @@ struct part {
 
 static struct part read_alternatives(struct graph *g);
 
-/* No usage needs half of the nodes. One that needed more than all would lose its last words. */
+/* No usage needs half of the nodes. A usage that needed too many would lose its last words. */
 static int add_node(struct graph *g, int next, int other)
 {
 	int i = g->num_nodes < MAX_NODES - 1 ? g->num_nodes++ : MAX_NODES - 1;

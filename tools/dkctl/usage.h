@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The words that can follow the given words of a subcommand, by its usage. */
+/* Finds the words that can follow the given words of a subcommand, from the subcommand's usage. */
 #ifndef DKCTL_USAGE_H
 #define DKCTL_USAGE_H
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# Completion of dkctl in fish. "dkctl __complete" prints the candidates and their meaning.
+# Completes dkctl's words in fish. "dkctl __complete" prints the candidates and their meaning.
 
 function __dkctl_complete
     set -l words (commandline -opc)

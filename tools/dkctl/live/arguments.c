@@ -66,7 +66,7 @@ int take_device(struct live *v, __u32 *number)
 	return name ? find_device(v, name, number) : status;
 }
 
-/* Returns the one of @words that is most similar to the next word, or NULL; it is in @s. */
+/* Returns which of @words is most similar to the next word, or NULL. @s keeps the result. */
 static const char *similar_word(struct live *v, const char *const *words, struct suggestion *s)
 {
 	suggest_begin(s, *v->next);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Formatting shared by several subcommands. */
+/* Formats names and lists for several subcommands. */
 #include "live.h"
 
 #include <string.h>

@@ -59,8 +59,8 @@ static int find_layout(struct live *v)
 }
 
 /*
- * Binds the private backends to their names in a local registry. A layout without tables
- * cannot have one; keys then have the names of the layout.
+ * Binds the private backends to their names in a local registry. A layout without tables cannot
+ * have a registry; keys then have the names of the layout.
  */
 static void bind_names(struct live *v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the subcommands for a running kernel. */
+/* Declares what the subcommands for a running kernel share. */
 #ifndef DKCTL_LIVE_H
 #define DKCTL_LIVE_H
 
@@ -52,8 +52,8 @@ int take_device(struct live *v, __u32 *number);
 /* Reads "offline" or "online"; returns false for another word. */
 bool take_state(struct live *v, int *online);
 /*
- * Reads the name of what to show; @shown says that "show" was before it. Returns NULL if there is no
- * name, or if the next word is followed by others and is a mistyped one of @words.
+ * Reads the name of what to show. @shown is true if "show" was the word before. Returns NULL if
+ * there is no name, or if more words follow and the next word is a mistyped one of @words.
  */
 const char *take_name(struct live *v, bool shown, const char *const *words);
 /* Fails if there are more words. @words are the candidates for a suggestion. */

@@ -80,7 +80,7 @@ static int fail_argument(struct call *c, const char *word)
 		    "the kernel has no device, backend or keyset \"%.127s\"", word);
 }
 
-/* True if the word is neither a key nor a set, but could be a mistyped name. */
+/* True if the word is neither a key nor a set, but could be a mistyped key. */
 static bool is_mistyped(struct call *c, const char *word)
 {
 	struct dk_keyset ks;
@@ -321,7 +321,7 @@ static void explain_object(struct dk_format *t, unsigned int i, struct dk_format
 			  d->backend_state != DK_NL_STATE_ONLINE;
 }
 
-/* Returns the device of the call: that of the first argument on the set's highest backend. */
+/* Returns the device of the call: the device of the first argument on the set's highest backend. */
 static __u32 device_of(const struct call *c)
 {
 	unsigned int b = dk_keyset_backend(c->v->layout, c->route->effective);

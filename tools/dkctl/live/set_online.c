@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* "set NAME offline" and "set NAME online" of backends and devices. */
+/* Implements "set NAME offline" and "set NAME online" for backends and devices. */
 #include "live.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The number of operators that each backend served, in one line. */
+/* Counts the operators that each backend served, and prints the numbers in one line. */
 #ifndef DKCTL_STATS_SUMMARY_H
 #define DKCTL_STATS_SUMMARY_H
 
@@ -8,7 +8,7 @@
 /* Fits the names of a key and a provider. */
 #define SERVER_NAME_MAX	(2 * DK_NAME_MAX + 8)
 
-/* What served calls: a backend, a provider of composite functions, a provider's key, or nothing. */
+/* A server of calls: a backend, a provider of composite functions, a provider's key, or nothing. */
 struct stats_server {
 	char name[SERVER_NAME_MAX];	/* empty for calls without a function */
 	bool is_private;		/* a private backend with a name */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl version: prints the versions of tool, library and module, and names an older one. */
+/* dkctl version: prints the versions of tool, library and module, and reports an older one. */
 #include "live.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int compare(const char *a, const char *b)
 	}
 }
 
-/* Returns the name of the older one, or NULL if the versions are equal. */
+/* Returns the name of the older part, or NULL if the versions are equal. */
 static const char *older(const char *a, const char *name_a, const char *b,
 			 const char *name_b)
 {
