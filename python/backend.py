@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The build backend of "pip install ./python": scripts/wheel, which also builds the library."""
+"""Builds for "pip install ./python", by scripts/wheel, which also builds the library."""
 import os
 import shutil
 import subprocess

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Calls, and the Python functions that serve them.
+"""Makes calls, and wraps the Python functions that serve them.
 
 The library passes a function a pointer to a struct of the arguments. For a call that
 Python makes, a Frame object of the thread also keeps the arguments as Python values, and
-the result. It is found by the pointer. A call that C makes has no Frame.
+the result. The pointer identifies the Frame. A call that C makes has no Frame.
 """
 from __future__ import annotations
 

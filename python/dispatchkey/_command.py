@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Code that the commands of the package share: exit statuses and messages."""
+"""Defines what the commands of the package share: exit statuses and messages."""
 from __future__ import annotations
 
 import os
@@ -64,7 +64,7 @@ def write(path: str, text: str) -> None:
 
 
 def _flush() -> None:
-    """Flush the output. After a failure, keep the interpreter from trying this again at exit."""
+    """Flush the output. After a failure, keep the interpreter from flushing again at exit."""
     try:
         if sys.stdout:
             sys.stdout.flush()

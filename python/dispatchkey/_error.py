@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Exceptions, made from the library's reasons."""
+"""Makes exceptions from the library's reasons."""
 from __future__ import annotations
 
 import ctypes
@@ -38,7 +38,7 @@ class UnknownName(Error, LookupError):
 
 
 class NotServed(Error, NotImplementedError):
-    """A call has no function, or AutogradOther is ambiguous. The text is PyTorch's."""
+    """A call has no function, or AutogradOther is ambiguous. The text is like PyTorch's."""
 
 
 class Timeout(Error, TimeoutError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Routes of calls, and their explanations."""
+"""Defines routes of calls, and their explanations."""
 from __future__ import annotations
 
 import errno
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether AutogradOther has a function, and so has a backend that it stands for."""
+        """Whether both AutogradOther and a backend that it stands for have a function."""
         return self.provenance == _abi.DK_PROV_AMBIGUOUS
 
     def in_dump(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Layouts, keys and backends."""
+"""Defines layouts, keys and backends."""
 from __future__ import annotations
 
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Sets of keys, and their translation between releases of PyTorch."""
+"""Defines sets of keys, and translates them between releases of PyTorch."""
 from __future__ import annotations
 
 import errno
@@ -27,8 +27,9 @@ class KeySet:
     >>> [key.name for key in ks]
     ['CPU', 'AutogradCPU', 'Tracer']
 
-    It is made from names (joined by "|" or ","; also text that PyTorch prints, or
-    "0x..."), keys, backends, other sets, or bits as an int. Operators take the same.
+    A set is made from text, keys, backends, other sets, or bits as an int. Text is a list
+    of names joined by "|" or ",", a set as PyTorch prints it, or "0x...". Operators take
+    the same operands.
 
     The operators are PyTorch's: | & ^ work on bits of functionalities and backends
     alike, so the union of {AutogradCPU} and {CUDA} has AutogradCUDA. - removes
@@ -147,7 +148,7 @@ class KeySet:
         return self.bits & bits == bits
 
     def isdisjoint(self, other: Keys) -> bool:
-        """Return whether no bit is in both sets; this includes backend bits."""
+        """Return whether the sets have no bit in common, including backend bits."""
         return not self.bits & self._bits_of(other)
 
     # ---- operators --------------------------------------------------------------------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The keys that a thread includes and excludes, and guards for `with`."""
+"""Defines the keys that a thread includes and excludes, and guards for `with`."""
 from __future__ import annotations
 
 import threading
@@ -26,7 +26,7 @@ class LocalState(NamedTuple):
 
 
 def state_of(layout: Layout) -> _abi.dk_local:
-    """Return the thread's state: for v1 the library's, for other layouts one kept here."""
+    """Return the thread's state, which the library keeps for v1, and this module otherwise."""
     if layout.name == "v1":
         current: _abi.dk_local = lib.dk_local_current().contents
         return current

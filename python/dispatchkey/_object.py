@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Objects that calls dispatch on, and the values of arguments for C."""
+"""Defines objects that calls dispatch on, and the values of arguments for C."""
 from __future__ import annotations
 
 import ctypes

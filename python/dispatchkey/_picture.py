@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Pictures of tables and explanations, in the manner of dkctl table --svg."""
+"""Draws tables and explanations, in the manner of dkctl table --svg."""
 from __future__ import annotations
 
 import base64

@@ -158,12 +158,11 @@ class _Registrar:
                    for all backends (CompositeImplicitAutograd). The name may contain
                    that of a private backend, such as "Autogradedu"
         fn         a Python function that takes the operator's arguments, or `fallthrough`
-        label      its name for people; by default the name of fn
+        label      its human-readable name; by default the name of fn
         with_call  pass the Call as the first argument, for redispatching
 
-        The newest function at a key is used; OverrideWarning reports that it replaces
-        another one. The function stays alive until it is unregistered and no call is
-        inside it.
+        The newest function at a key is used; OverrideWarning reports that it replaces another
+        function. The function stays alive until it is unregistered and no call is inside it.
         """
         if callable(key) or key is fallthrough:
             raise TypeError("impl(): the key comes before the function: impl(name, key, fn), "
@@ -377,7 +376,7 @@ class Registry(_Registrar):
     >>> registry.close()
 
     layout    the layout of its keys; Layout.all() lists the layouts
-    name      the provider's name, for people
+    name      the provider's human-readable name
     builtins  register the fallthroughs that calls need under the default local state
 
     Call close(), or use the registry in a `with` statement: close() waits until no call
@@ -414,7 +413,7 @@ class Registry(_Registrar):
         return Key(self._public(key) if isinstance(key, str) else key, self.layout).number
 
     def _public(self, name: str) -> str:
-        """Return the layout's name of a key, whose name may contain a backend's private name.
+        """Return a key's name in the layout, from a name that may contain a backend's private name.
 
         Other text is returned unchanged, so that errors name what the caller wrote.
         """
@@ -553,7 +552,7 @@ class Registry(_Registrar):
         """Call an operator; return what its function returns, and raise what it raises.
 
         The arguments are those of the schema. For a Tensor pass an Object, or a KeySet.
-        NotServed is raised if no function serves the call, with PyTorch's text.
+        If no function serves the call, NotServed is raised, with a text like PyTorch's.
         """
         definition = self._definition(name)
         frame = Frame(definition, definition.schema.bind(args, kwargs), self.layout)
@@ -576,8 +575,8 @@ class Registry(_Registrar):
         if not definer:
             raise from_reason(errno.ENOENT, _abi.DK_WHY_NOT_DEFINED, name,
                               "define() it with its schema in this Registry")
-        # A schema does not tell the layout of a definition's argument struct, nor which C
-        # types its objects are embedded in.
+        # A schema states neither the layout of a definition's argument struct nor the C types that
+        # its objects are embedded in.
         raise error(errno.EPROTOTYPE,
                     "a Registry can call only operators that it has defined itself", word=name,
                     hint=f"this one is defined by provider {definer}: call it from there")
@@ -678,7 +677,7 @@ class Registry(_Registrar):
     # ---- registrations --------------------------------------------------------------------
 
     def operators(self) -> list[Operator]:
-        """Return all operators, sorted by name, also those with functions but no definition."""
+        """Return all operators by name, including those with functions but no definition."""
         info, after, found = self._sized(_abi.dk_op_info), None, []
         with self._handles.use() as ptr:
             while lib.dk_registry_next_op(ptr, after, info) == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Schemas of operators, in PyTorch's notation."""
+"""Parses schemas of operators, in PyTorch's notation."""
 from __future__ import annotations
 
 import ast
@@ -30,9 +30,9 @@ class Argument:
         return re.match(r"Tensor\b", self.type) is not None
 
     def _takes_name(self, value: object) -> bool:
-        """Whether a value is the name of an enumerator, which an argument may have as an int.
+        """Whether the argument takes this value as the name of an enumerator.
 
-        An int takes only the name that is its default, such as Mean.
+        An int argument takes only the name that is its default value, such as Mean.
         """
         return isinstance(value, str) and (
             self.type in ("ScalarType", "Layout", "MemoryFormat", "QScheme") or

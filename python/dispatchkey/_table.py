@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The computed table of an operator."""
+"""Defines the computed table of an operator."""
 from __future__ import annotations
 
 from typing import Iterator, Optional, Union

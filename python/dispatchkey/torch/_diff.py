@@ -129,7 +129,7 @@ def _sets(call: TorchCall) -> tuple[KeySet, KeySet, KeySet, KeySet]:
 
 
 def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
-    """Compare two calls: report keys and functions that differ, and where the paths part.
+    """Compare two calls: report keys and functions that differ, and where the paths diverge.
 
     a, b  from explain() or explain_keys(), such as calls of an operator on two devices
     """

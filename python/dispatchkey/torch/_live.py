@@ -346,7 +346,7 @@ def mirror_fallbacks(registry: Registry, fallbacks: dict[str, TableEntry]) -> No
 
 
 def all_fallbacks(of: Layout) -> dict[str, TableEntry]:
-    """Return the backend fallbacks. The place of one that serves no operator is unknown."""
+    """Return the backend fallbacks. If a fallback serves no operator, its place is unknown."""
     keys = frozenset(_keys_with_fallback(of))
     unknown = TableEntry("unknown", "backend fallback", False)
     return {**dict.fromkeys(keys, unknown), **_read_fallbacks(keys)}

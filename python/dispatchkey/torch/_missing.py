@@ -70,7 +70,7 @@ class Coverage:
         return len(self.served)
 
     def by(self, *what: str) -> list[Served]:
-        """Return the operators that one of these serves, such as by("nothing", "fallback")."""
+        """Return the operators served by one of these, such as by("nothing", "fallback")."""
         return [s for s in self.served if s.by in what]
 
     @property
@@ -244,7 +244,7 @@ def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, 
 
 
 def lines_of(served: Sequence[Served]) -> list[str]:
-    """Return the lines of a list: each operator and, if there are several kinds, its server."""
+    """Return the lines of a list: each operator and, if they differ, what serves it."""
     if {s.by for s in served} == {"nothing"}:
         return [s.operator for s in served]
     name = max((len(s.operator) for s in served), default=0)

@@ -272,8 +272,8 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
 
     operator  a name with its overload such as "aten::add.Tensor", an operator of
               torch.ops, or a function or method of PyTorch such as torch.add. A function
-              is run up to the first operator that it calls, with copies of the tensors
-              that have no data
+              is run with copies of the tensors, without data, up to the first operator
+              that it calls
     """
     layout, torch = _live.layout(), _live.pytorch()
     name, values = _which.call_of(operator, args, kwargs)

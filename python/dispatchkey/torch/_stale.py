@@ -127,7 +127,7 @@ class _Tables:
         return str(self._impls[number]["key"])
 
     def is_python(self, entry: Entry) -> bool:
-        """Return whether it is a function in Python; PyTorch compares all these as equal."""
+        """Return whether it is a Python function. To PyTorch, all of these are equal."""
         return entry.label.endswith(_live.PYTHON_FUNCTION) and not entry.is_fallthrough
 
 
@@ -254,7 +254,8 @@ def _decide(slots: list[_Slot], facts: _Facts, is_clean: Optional[bool]) -> None
     for slot in slots:
         facts.by_order(slot)
     if is_clean is False and not any(slot.is_stale for slot in slots):
-        # At least one entry is stale. If all open ones depend on one order, all of them are.
+        # At least one entry is stale. If all open entries depend on one order, all of them are
+        # stale.
         is_open = [slot for slot in slots if slot.is_open and
                    not all(facts.looks_fresh(slot, e) for e in slot.candidates.values())]
         if len({(slot.refreshers, slot.others) for slot in is_open}) == 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""PyTorch's operators and calls as a transcript for dkctl replay."""
+"""Writes PyTorch's operators and calls as a transcript for dkctl replay."""
 from __future__ import annotations
 
 import shlex

@@ -112,8 +112,8 @@ def watch() -> Iterator[Watch]:
     """Report what a block of code registers in PyTorch's dispatcher, and what it unregisters.
 
     The registrations of all operators before and after the block are compared. Functions
-    that the block both registers and unregisters are not reported; those that other threads
-    register during the block are.
+    that the block both registers and unregisters are not reported. What other threads
+    register during the block is reported, too.
     """
     found = Watch()
     before = _State.read()

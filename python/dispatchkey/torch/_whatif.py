@@ -114,7 +114,7 @@ class WhatIfs:
 
 def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str],
                   made_on: Optional[KeySet] = None) -> TorchCall:
-    """Explain a call under modes of PyTorch. Each is entered inside the one before it.
+    """Explain a call under modes of PyTorch. Each mode is entered inside the one before it.
 
     operator  the operator's name with its overload
     keys      the keys of each tensor
