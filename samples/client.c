@@ -273,7 +273,7 @@ static void transfer_bytes(unsigned long request, __u32 id, unsigned char *bytes
 		errx(EXIT_FAILURE, "cannot access an object: %s", strerror(errno));
 }
 
-/* Makes @n calls that finish later, or one of sample::copy if @n is 0. Returns the device. */
+/* Makes @n calls that finish later, or one call of sample::copy if @n is 0. Returns the device. */
 static __u32 copy_object(const __u32 ids[2], unsigned int n)
 {
 	struct dk_client_copy copy = { .dst = ids[0], .src = ids[1] };
@@ -580,7 +580,7 @@ static int do_table(int argc, char **argv)
 
 /* ---- counters ------------------------------------------------------------- */
 
-/* Returns the number in a file, or @otherwise if there is none. */
+/* Returns the number in a file, or @otherwise if the file has no number. */
 static long long read_count(long long otherwise, const char *fmt, ...)
 {
 	long long n = otherwise;
@@ -600,7 +600,7 @@ static long long read_count(long long otherwise, const char *fmt, ...)
 	return n;
 }
 
-/* Returns a card's interrupts on all CPUs, from /proc/interrupts; -1 if it is not listed. */
+/* Returns a card's interrupts on all CPUs, from /proc/interrupts; -1 if the card is not listed. */
 static long long proc_interrupts(const char *card)
 {
 	char *line = NULL, *at, *end, want[DK_CLIENT_NAME + 16];
@@ -695,7 +695,7 @@ static int do_counts(int argc, char **argv)
 #define MAX_PLACES	8
 #define MAX_THREADS	64
 
-/* The places of the objects. by[places] of a tally counts calls that the CPU served. */
+/* The places of the objects. In a tally, by[places] counts calls that the CPU served. */
 struct load {
 	const char *on[MAX_PLACES];
 	__u32 device[MAX_PLACES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * CPU functions of the sample operators, for the kernel (dk_cpu.c) and userspace
- * (cpu_user.c). Include <linux/string.h> or <string.h> before this header. After it,
- * define cpu_served(), which counts a call.
+ * Defines the CPU functions of the sample operators, for the kernel (dk_cpu.c) and userspace
+ * (cpu_user.c). Include <linux/string.h> or <string.h> before this header. After it, define
+ * cpu_served(), which counts a call.
  */
 #ifndef _SAMPLES_CPU_IMPLS_H
 #define _SAMPLES_CPU_IMPLS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * cpu_user: a program with the operators and CPU functions of dk_cpu.ko. The CPU
- * functions serve objects of several backends.
+ * cpu_user: runs the operators and CPU functions of dk_cpu.ko in a program. The CPU functions serve
+ * objects of several backends.
  */
 #include <stdio.h>
 #include <stdlib.h>

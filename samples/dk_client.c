@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_client: the device /dev/dk_client, through which programs create objects on the CPU
- * or on a device, and call the sample operators on them. See dk_client.h.
+ * dk_client: provides /dev/dk_client, through which programs create objects on the CPU or on a
+ * device, and call the sample operators on them. See dk_client.h.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

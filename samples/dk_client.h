@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The ioctls of /dev/dk_client, which programs use to make calls through dk_client.ko.
- * They are a sample, not an ABI, and change with the samples. Only root can open the
- * node.
+ * Defines the ioctls of /dev/dk_client, which programs use to make calls through dk_client.ko. The
+ * ioctls are a sample, not an ABI, and change with the samples. Only root can open the node.
  *
  * An open file has objects on the CPU, on a backend or on a device. They are freed when
  * the file is closed. The route of a call depends only on its objects.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_edu: a driver of QEMU's edu accelerator (docs/specs/edu of QEMU). Every card is a
+ * dk_edu: drives QEMU's edu accelerator (docs/specs/edu of QEMU). Every card is a
  * device of the private backend "edu". The device is named after the card's PCI address,
  * and implements the sample operators in hardware.
  */
@@ -129,7 +129,7 @@ static bool edu_is_present(struct edu_card *card)
 }
 
 /*
- * Check that the card is present and idle before it computes a number. It can only be busy
+ * Check that the card is present and idle before it computes a number. The card can only be busy
  * with the number of a call that timed out.
  */
 static int edu_begin(struct edu_card *card)
@@ -184,7 +184,7 @@ static int edu_compute(struct edu_card *card, u32 n, u32 *res)
 
 /* ---- the queue of copies ---------------------------------------------------- */
 
-/* Start to transfer a part of the first job to the card's own buffer, or from there. */
+/* Start to transfer a part of the first job to or from the card's own buffer. */
 static int edu_start(struct edu_card *card)
 {
 	const struct sample_job *job = card->queue;

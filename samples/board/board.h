@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The functions that programs need from a board. Each board has one file with them. */
+/* Declares the functions that programs need from a board. One file per board defines them. */
 #ifndef _SAMPLES_BOARD_H
 #define _SAMPLES_BOARD_H
 

@@ -85,7 +85,7 @@ static int copy_npu(struct dk_call *c, struct job *job)
 	return 0;
 }
 
-/* In the interrupt handler. */
+/* Runs in the interrupt handler. */
 void board_timer_expired(void)
 {
 	struct job *job = running;

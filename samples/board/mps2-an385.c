@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Arm's board MPS2 with a Cortex-M3 (AN385), which QEMU emulates. */
+/* Supports Arm's board MPS2 with a Cortex-M3 (AN385), which QEMU emulates. */
 #include "board.h"
 
 #define UART_DATA	0x40004000

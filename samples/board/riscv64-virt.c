@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* QEMU's machine "virt" with a 64-bit RISC-V processor, in machine mode without firmware. */
+/*
+ * Supports QEMU's machine "virt" with a 64-bit RISC-V processor, in machine mode without firmware.
+ */
 #include "board.h"
 
 #define FINISHER	0x00100000	/* ends the emulator */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The four libc functions that the dispatcher needs, for a toolchain without a libc. The
+ * Defines the four libc functions that the dispatcher needs, for a toolchain without a libc. The
  * Makefile keeps the compiler from replacing the loops with calls to the same functions.
  */
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * OpenCL devices. Each is registered as a device of the dispatcher when its context, queue
- * and kernels are ready.
+ * Registers OpenCL devices. Each becomes a device of the dispatcher when its context, queue and
+ * kernels are ready.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -230,7 +230,10 @@ static int open_card(struct cl_card *card, cl_device_id id)
 	return build(card, id);
 }
 
-/* Registers a card; then calls with objects on it use its functions. Call cl_card_put() later. */
+/*
+ * Registers a card. After this, calls with objects on the card use its functions. Call
+ * cl_card_put() later.
+ */
 struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
 			    unsigned int server, struct dk_diag *why)
 {

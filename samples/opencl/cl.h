@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The OpenCL part of the runtime. */
+/* Declares the OpenCL part of the runtime. */
 #ifndef _OPENCL_CL_H
 #define _OPENCL_CL_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The operators on an OpenCL device. A function queues commands, and returns when the
- * event of the last one has completed. rt::axpy_async returns earlier: it defers its
- * call, and the callback of the event completes the call.
+ * Implements the operators on an OpenCL device. A function queues commands, and returns when the
+ * event of the last one has completed. rt::axpy_async returns earlier: it defers its call, and the
+ * callback of the event completes the call.
  *
  * The memory of every buffer is mapped between calls. A call unmaps its buffers, and maps them
  * again after its work, so that data of struct buf is current when the call ends.

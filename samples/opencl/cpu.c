@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The operators, and their functions on the CPU. The functions are registered at an alias
- * key, so they can serve the buffers of every backend. They serve those of an OpenCL device
- * as soon as the device is unregistered.
+ * Defines the operators, and their functions on the CPU. The functions are registered at an alias
+ * key, so they can serve the buffers of every backend. They serve an OpenCL device's buffers as
+ * soon as the device is unregistered.
  */
 #include <errno.h>
 #include <stdint.h>

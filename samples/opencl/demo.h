@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The parts of the demo. */
+/* Declares the parts of the demo. */
 #ifndef _OPENCL_DEMO_H
 #define _OPENCL_DEMO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The interface for callers of the runtime: buffers, and the operators on them. */
+/* Declares the interface for callers of the runtime: buffers, and the operators on them. */
 #ifndef _OPENCL_OPS_H
 #define _OPENCL_OPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by the functions of the CPU and of the OpenCL devices. */
+/* Declares what the functions of the CPU and of the OpenCL devices share. */
 #ifndef _OPENCL_RUNTIME_H
 #define _OPENCL_RUNTIME_H
 
@@ -7,7 +7,7 @@
 
 #include "ops.h"
 
-/* The operators whose calls are counted. Those of rt::alloc are not. */
+/* The operators whose calls are counted. Calls of rt::alloc are not counted. */
 enum rt_op { RT_FILL, RT_COPY, RT_AXPY, RT_SUM, RT_MATMUL, RT_AXPY_ASYNC, RT_NUM_OPS };
 
 /* The servers of calls: the CPU, and the devices, numbered in the order of registration. */

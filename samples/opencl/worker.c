@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The threads of the demo. A round calls every operator on buffers of one place, and
- * compares each result with the result of the same round on buffers of the CPU. All
- * numbers are small integers, so that results do not depend on the order of additions.
+ * Runs the threads of the demo. A round calls every operator on buffers of one place, and compares
+ * each result with the result of the same round on buffers of the CPU. All numbers are small
+ * integers, so that results do not depend on the order of additions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static void count(atomic_ulong *counter)
 
 /*
  * Checks a call on @place. The CPU may serve it only if the device is no longer online
- * when the call has returned. The device must not serve the call if it was removed before.
- * @state is its state before the call.
+ * when the call has returned. A device that was removed before the call must not serve it.
+ * @state is the place's state before the call.
  */
 static bool called(struct worker *w, unsigned int place, int state, int error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The interface between the host and its plugins. */
+/* Declares the interface between the host and its plugins. */
 #ifndef _PLUGIN_OPS_H
 #define _PLUGIN_OPS_H
 

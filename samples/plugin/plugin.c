@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * plugin.so: a function for a backend. The host loads and unloads the plugin at run time,
+ * plugin.so: registers a function for a backend. The host loads and unloads the plugin at run time,
  * and makes the calls.
  */
 #include "ops.h"

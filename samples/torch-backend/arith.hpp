@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The functions that a card can compute, on arrays of floats.
+ * Declares the functions that a card can compute, on arrays of floats.
  */
 #ifndef ARITH_HPP
 #define ARITH_HPP

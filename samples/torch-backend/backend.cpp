@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A backend for PyTorch 1.13 with the devices privateuseone:0 and privateuseone:1. For every
- * operator, PyTorch calls the backend's function route(), and dispatchkey chooses the
- * function that serves the call. This file also implements the other things that PyTorch
- * needs from a backend: memory, views of it, and the current device.
+ * Implements a backend for PyTorch 1.13 with the devices privateuseone:0 and privateuseone:1. For
+ * every operator, PyTorch calls the backend's function route(), and dispatchkey chooses the
+ * function that serves the call. This file also has the other things that PyTorch needs from a
+ * backend: memory, views of it, and the current device.
  *
  *	torch.ops.load_library("backend.so")
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A simulated accelerator card. It shares the host's memory, and processes a queue on a
- * thread of its own. It is never destroyed, because the thread does not end.
+ * Declares a simulated accelerator card. A card shares the host's memory, and processes a queue on
+ * its own thread. It is never destroyed, because the thread does not end.
  */
 #ifndef CARD_HPP
 #define CARD_HPP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The cards, the registrations for them and for the host, and the counters.
+ * Keeps the cards, the registrations for them and for the host, and the counters.
  */
 #include "functions.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Operators that cards do not support are computed on the CPU, in the card's memory. For
- * convolution, PyTorch calls operators that the CPU lacks, such as convolution_overrideable.
+ * Computes operators that cards do not support on the CPU, in the card's memory. For convolution,
+ * PyTorch calls operators that the CPU lacks, such as convolution_overrideable.
  */
 #include "functions.hpp"
 
@@ -42,7 +42,10 @@ static at::Tensor like_in(const at::Tensor &like, c10::Storage memory, c10::Disp
 class cpu_arguments {
 public:
 	c10::IValue to_cpu(const c10::IValue &value);
-	/* After the call, gives the cards' tensors the memory, sizes and flags of the CPU's. */
+	/*
+	 * After the call, gives the cards' tensors the memory, sizes and flags of the CPU's
+	 * tensors.
+	 */
 	void update();
 	c10::IValue to_card(const c10::IValue &value) const;
 

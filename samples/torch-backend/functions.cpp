@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The functions of the cards and the host for each operator. A function takes its tensors
+ * Defines the functions of the cards and the host for each operator. A function takes its tensors
  * from PyTorch's stack, allocates the result, and runs the work where the call was routed.
  */
 #include "functions.hpp"
@@ -42,7 +42,9 @@ static bool fits(const at::Tensor &t)
 	return on_card(t) && t.scalar_type() == at::kFloat;
 }
 
-/* Returns whether a number fits into a float. The CPU's function serves or refuses others. */
+/*
+ * Returns whether a number fits into a float. The CPU's function serves or refuses other numbers.
+ */
 static bool fits(const c10::IValue &scalar)
 {
 	const c10::Scalar value = scalar.toScalar();
@@ -74,8 +76,8 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 
 /*
  * Queues the work on the card that the call was routed to. Without a card, runs it now on the
- * host, which serves the tensors of unplugged cards. A card that is just being unplugged can
- * still have queued work, for which this waits first.
+ * host, which serves the tensors of unplugged cards. Before this, waits for
+ * queued work that a card being unplugged may still have.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * PyTorch's operators as dispatchkey operators. Each plugged-in card serves its own tensors; the
- * host serves tensors of unplugged cards.
+ * Declares PyTorch's operators as dispatchkey operators. Each plugged-in card serves its own
+ * tensors; the host serves tensors of unplugged cards.
  */
 #ifndef FUNCTIONS_HPP
 #define FUNCTIONS_HPP

@@ -102,7 +102,7 @@ def unplug(index, wanted):
 
 
 def train(steps):
-    """Trains on both; returns the differences of the losses, relative to the CPU's."""
+    """Trains on both devices; returns the differences of the losses, relative to the CPU's loss."""
     card, cpu, data = Trained("privateuseone:0"), Trained("cpu"), Data()
     wanted, differences, said = threading.Event(), [], 0.0
     thread = threading.Thread(target=unplug, args=(0, wanted), daemon=True)
@@ -128,7 +128,7 @@ def train(steps):
 
 
 def report():
-    """Prints what served each operator. Returns the number of calls, and of unserved ones."""
+    """Prints what served each operator. Returns the number of calls, and of unserved calls."""
     places, operators = served()
     width = max(map(len, operators))
     say(f"\n{'calls of':{width}}" + "".join(f"{place:>10}" for place in PLACES))
