@@ -2,8 +2,7 @@
 #
 # dispatchkey: library, tool, samples, module. "make help" lists the targets.
 # The build needs a C compiler, GNU make and liburcu. The client library also
-# needs libnl, and the module the headers of a kernel. kbuild does not read this
-# file, but Kbuild.
+# needs libnl, and the module the headers of a kernel. kbuild reads Kbuild instead of this file.
 
 all:
 
@@ -26,7 +25,7 @@ refuse	= $(if $(3),$(error $(1)'$(2)' would be split or interpreted by make or t
 	folder without $(3) in its name))
 need_plain = $(call refuse,$v=,$($v),$(call found,$($v),$(special) $(patterns)))
 $(call refuse,the source folder ,$(CURDIR),$(call found,$(CURDIR),$(special)))
-# Variables of these names in the environment may be meant for other projects.
+# Environment variables of these names may be meant for other projects.
 ifeq ($(filter install% uninstall% modules_install dkms_install,$(MAKECMDGOALS)),)
 places	:=
 endif
@@ -35,7 +34,7 @@ $(foreach v,$(outputs) $(places),$(need_plain))
 # The shell would expand a ~ at the beginning, but make does not everywhere.
 $(foreach v,$(outputs),$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: name the \
 	whole path)))
-# Installed files name these, and DESTDIR is put before them.
+# Installed files contain these paths, and DESTDIR is put before them.
 $(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
 	name the whole path (only DESTDIR= and O= may be relative))))
 out	:= $(realpath $(O))
@@ -91,8 +90,8 @@ scripts	:= check check-all check-bare check-debug check-headers check-torch comp
 unprobed := $(scripts) venv bare headers-check demo-board module-vm kselftest tags help clean \
 	uninstall uninstall_docs uninstall_pages modules modules_install modules_clean dkms_install
 
-# scripts/config probes, and writes the results to config.mk. It does so again if these
-# settings or the files of the compilers change, and while something is missing.
+# scripts/config probes, and writes the results to config.mk. It probes again if these settings or
+# the compilers' files change, and while something is missing.
 settings := CC CPPFLAGS CFLAGS LDFLAGS CXX CXXFLAGS CC_FILE CXX_FILE have
 file_of	= $(realpath $(firstword $(wildcard $(1) $(addsuffix /$(1),$(subst :, ,$(PATH))))))
 CC_FILE	:= $(call file_of,$(firstword $(CC)))
@@ -101,12 +100,12 @@ have	:= $(filter have_%,$(MAKEOVERRIDES))
 export probe_with = settings='$(settings)' $(foreach v,$(settings),$v='$(subst ','\'',$($v))') $(have)
 values	= $(strip $(foreach v,$(settings),$v=$($(1)$v)))
 
-# What the scripts make in the output folder, also before there is a config.mk.
+# The scripts make these in the output folder, even before there is a config.mk.
 by_scripts := asan-torch bare bench board check check-all check-debug deb demo fuzz headers lint \
 	modules module-vm mutants opencl rpm selftests torch torch-backend torture unload venv \
 	wheel dispatchkey-$(VERSION).tar.gz
-# "make clean" removes folders by name. So a folder without the config.mk of scripts/config must
-# not have files of the user's; build is the project's own.
+# "make clean" removes folders by name. So an output folder without a config.mk from scripts/config
+# must not contain the user's files. The folder build is the project's own.
 ours	:= $(or $(findstring scripts/config,$(file <$(O)/config.mk)),$(filter $(realpath build),$(out)))
 theirs	:= $(if $(ours),,$(filter-out $(by_scripts),$(notdir $(wildcard $(O)/*))))
 
@@ -211,9 +210,9 @@ dkctl_live := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard \
 $(dkctl_live): local_flags := -Ilib -Ilib/core -Ilib/replay
 dkctl	+= $(dkctl_live)
 
-# These two files are written only if their content changes. New flags build everything
-# again; a new or missing source links again what contains it. O is left out here and in
-# the .d files, because scripts use another name for the same folder.
+# These two files are written only if their content changes. New flags cause everything to be built
+# again. A new or missing source causes what contains it to be linked again. O is left out here and
+# in the .d files, because scripts use another name for the same folder.
 export flags_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
 export objects_text = $(patsubst $(O)/%,%,$(core) $(world) $(replay) $(dkctl) $(nl))
 $(O)/flags $(O)/objects: FORCE
@@ -520,8 +519,7 @@ FISHCOMPLETIONSDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 install: install_pages
 uninstall: uninstall_pages
 
-# The pages are made from the tool's help and from the headers, so that they cannot
-# disagree.
+# The pages are made from the tool's help and from the headers, so that they always agree with them.
 man: $(O)/man-pages
 $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/man-pages \
 		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
