@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# Shared by the scripts that run many tests and count them: check, check-all and
-# check-debug. They set "me" to their name, change to the project's folder, source
-# this file and call setup.
+# Defines what the scripts that run many tests and count them share: check, check-all and
+# check-debug. These scripts set "me" to their name, change to the project's folder, source this
+# file and call setup.
 #
 # shellcheck disable=SC2154 # me
 # shellcheck disable=SC2034 # variables that the scripts read

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The parts of scripts/man-pages: they read its sources and write manual pages.
+"""Contains the parts of scripts/man-pages, which read its sources and write manual pages.
 
 A text is a list of nodes:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The public headers' comments as pages of section 3."""
+"""Converts the public headers' comments to pages of section 3."""
 import re
 
 from . import rst
@@ -122,8 +122,8 @@ def exported(path):
 
 
 def is_in_module(items, group, exports):
-    """Whether the module has ITEMS, which have the same name. A type or macro is there if a
-    function of its GROUP is: the items of its header in one section of the API pages."""
+    """Whether the module has ITEMS, which have the same name. It has a type or macro if it has a
+    function of the same GROUP, which is the items of a header in one section of the API pages."""
     functions = [i for i in items if i.kind == "function"]
     functions = functions or [i for i in group if i.kind == "function"]
     return not functions or any(i.inline or i.name in exports for i in functions)

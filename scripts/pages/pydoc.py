@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The public names of a Python package as reST, from its sources. Nothing is imported."""
+"""Converts the public names of a Python package to reST, from its sources. Imports nothing."""
 import ast
 import inspect
 import re
@@ -24,7 +24,8 @@ def markup(text):
 
 
 def items(lines):
-    """Returns the items of a list with their texts; an empty list if LINES are no list."""
+    """Returns the items that LINES describe, each with its text; [] if LINES is not a list of
+    items."""
     found = []
     for line in lines:
         match = ITEM.match(line)
@@ -165,7 +166,7 @@ class Package:
                 *(f"   {line}".rstrip() for line in as_rst(self.doc_of_value(module, original)))]
 
     def doc_of_value(self, module, name):
-        """Returns the docstring of the class whose instance a name is, or an empty one."""
+        """Returns the docstring of a variable's class, or an empty string."""
         for node in self.tree(module).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else \
                 getattr(node, "target", None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Converts reST to nodes, as far as the manual's sources and the headers' comments use
-it, and nodes to reST."""
+"""Converts the reST that the manual's sources and the headers' comments use to nodes, and nodes to
+reST."""
 import re
 import textwrap
 

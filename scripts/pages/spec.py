@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The netlink specification as nodes: the protocol page and the manual's page."""
+"""Converts the netlink specification to nodes: the protocol page and the manual's page."""
 import re
 
 
