@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Shared by the Makefiles of the test directories. Before they include it, they set the
-# variables of kselftest's lib.mk (TEST_PROGS and so on), and
+# Defines what the Makefiles of the test directories share. Before they include this file, they set
+# the variables of kselftest's lib.mk (TEST_PROGS and so on), and
 #
 #   DK_PROGS    programs of this directory that are linked with the library
 #   DK_MODULES  kernel modules that the tests load, as paths in the project. If it is

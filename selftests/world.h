@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The environment of tests with threads, for the kernel and for userspace:
+ * Provides the environment of tests with threads, for the kernel and for userspace:
  *
  * w_load() w_store()	a variable that other threads read or write
  * w_load_acquire() w_store_release() w_fence()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The API tests as a program. It is linked with the objects of the core and of lib/,
-# not with the library: some suites use internals, and allocations are to fail, by --wrap.
-# rcu.c is compiled once more, to report what waits to be freed. The suites need -Ilib
-# besides the usual paths.
+# Builds the API tests as a program. It is linked with the objects of the core and of lib/ instead
+# of the library, because some suites use internals, and --wrap must make allocations fail. rcu.c is
+# compiled once more, to report what waits to be freed. The suites need -Ilib besides the usual
+# paths.
 
 api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
 	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control of the core's allocations in test builds: chosen ones fail, and those in use are
- * counted. In the kernel, this is a part of dispatchkey.ko.
+ * Controls the core's allocations in test builds: makes chosen allocations fail, and counts those
+ * in use. In the kernel, this code is a part of dispatchkey.ko.
  */
 #ifndef _SELFTESTS_API_ALLOC_H
 #define _SELFTESTS_API_ALLOC_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes that must not fail, although there is no memory for their tables, and the number
- * of tables that a change builds.
+ * Tests that some changes do not fail without memory for their tables, and counts the tables that a
+ * change builds.
  */
 #include "alloc.h"
 #include "full_registry_changes.h"
@@ -15,10 +15,10 @@ static unsigned int allocs_of(int (*act)(void))
 }
 
 /*
- * Taking a device offline or online builds only the tables that contain the device. If calls are
- * counted, each of them has a copy. While the device is offline, this is only the table of the
- * operator. While it is online, these are the table of the operator, the list of its devices, and
- * the two tables in the list: the one for the device and the one for objects on no device.
+ * Taking a device offline or online builds only the tables that contain the device. While the
+ * device is offline, this is only the operator's table. While it is online, these are the
+ * operator's table, the list of the operator's devices, and the two tables in the list: the one for
+ * the device and the one for objects on no device. If calls are counted, each table has a copy.
  */
 static void device_offline_builds_only_its_tables(void)
 {

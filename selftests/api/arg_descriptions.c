@@ -222,8 +222,8 @@ static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
 }
 
 /*
- * A boxed function receives the description of the definition if the caller has none, or if their
- * signatures were compared, and otherwise that of the caller.
+ * A boxed function receives the caller's description. If the caller has none, or if the signatures
+ * of the caller and the definition were compared, it receives the definition's description.
  */
 static void boxed_function_gets_matching_description(void)
 {

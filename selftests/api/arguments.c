@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The objects that calls find in their arguments (SEMANTICS 6.1), and arguments as values. */
+/* Tests which objects calls find in their arguments (SEMANTICS 6.1), and arguments as values. */
 #include "test.h"
 
 struct tensor {
@@ -87,7 +87,7 @@ static void call_uses_keys_of_all_list_elements(void)
 	many[ARRAY_SIZE(many) - 1] = NULL;	/* set by an earlier run of this test */
 	CHECK_INT(cat_at(op, &local, many, ARRAY_SIZE(many), NULL, &device), -ENOSYS);
 	CHECK_INT(cat_at(op, &local, NULL, 0, NULL, &device), -ENOSYS);
-	/* the last element decides, also about the device */
+	/* the last element also decides the device */
 	many[ARRAY_SIZE(many) - 1] = &cuda;
 	CHECK_OK(cat_at(op, &local, many, ARRAY_SIZE(many), NULL, &device));
 	CHECK_INT(device, number);
@@ -150,7 +150,7 @@ static void lists_as_parameters(void)
 	CHECK_INT(listed_at(op, &local, args.ts, NULL, &device), -ENOSYS);
 	/* refuses: dk_call_boxed ENOSYS MISSING */
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);
-	/* without a description by the caller, that of the definition is used */
+	/* without a description by the caller, the definition's is used */
 	described.param = NULL;
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Defining, registering and calling on the default registry, as a new user would. */
+/* Defines, registers and calls on the default registry, as a new user would. */
 #include "test.h"
 
 DK_OP(factorial, "basics::factorial",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Boxed, plain and typed functions in one chain, and calls for one key. */
+/* Tests boxed, plain and typed functions in one chain, and calls at a given key. */
 #include "test.h"
 
 DK_OP(chain, "boxed::chain", (struct dk_obj *x, int *trace), (x, trace), (x));
@@ -113,7 +113,7 @@ static void all_types_in_one_chain(void)
 	CHECK_INT(trace, 321);
 }
 
-/* FULL_AFTER of every key contains PythonDispatcher, also that of PythonDispatcher itself. */
+/* FULL_AFTER of every key, even of PythonDispatcher itself, contains PythonDispatcher. */
 static int on_dispatcher(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	struct dk_keyset below = dk_call_below(c);
@@ -405,7 +405,7 @@ static void plain_functions_are_refused(void)
 	CHECK_OK(dk_impls_unregister(&prov, &impl, &t_why));
 }
 
-/* Checks that unboxed and boxed calls fail with @err, also redispatches inside a function. */
+/* Checks that unboxed calls, boxed calls, and redispatches inside a function fail with @err. */
 static void check_nothing_is_called(u64 bits, int err)
 {
 	struct dk_obj x = t_obj(bits), traced = t_obj(bits | DK_KEY_BITS(DK_TRACER));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls on the fast path must reach the function that the slow path finds: by name, by
- * handle, inside an RCU section, counted, and from inside another call; with objects of
- * every kind, with lists, and with devices that have functions, have none, are offline, or
- * are unregistered.
+ * Checks that calls on the fast path reach the function that the slow path finds. Calls are made by
+ * name, by handle, inside an RCU section, with counters, and from inside another call. They have
+ * objects of every kind, lists, and devices that have functions, have none, are offline, or are
+ * unregistered.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@ DK_OP(path_sleepable, "call_paths::sleepable", PARAMS, (x, y, result), (x, y));
 DK_OP(path_atomic, "call_paths::atomic", PARAMS, (x, y, result), (x, y));
 /*
  * All calls by these two declarations take the slow path, because they are not made by name and
- * agree() removes the signatures.
+ * check_paths_agree() removes the signatures.
  */
 DK_OP(slow_sleepable, "call_paths::sleepable", PARAMS, (x, y, result), (x, y));
 DK_OP(slow_atomic, "call_paths::atomic", PARAMS, (x, y, result), (x, y));
@@ -310,7 +310,7 @@ static void check_paths_agree(const struct dk_impl *impls, const struct dk_impl 
 	setup(impls, base, op_flags);
 	slow_sleepable_op.sig = NULL;
 	slow_atomic_op.sig = NULL;
-	/* a backend that not all objects have, and one that is higher than that of any object */
+	/* a backend that only some objects have, and a backend higher than any object's */
 	dk_local_include(&added[0], DK_KEYSET(DK_BACKEND_BIT(backend)));
 	dk_local_include(&added[1], DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_PRIVATEUSE3)));
 	dk_local_exclude(&untracked,

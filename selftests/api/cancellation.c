@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that are cancelled while they wait in the library, or notify a listener. Userspace
+ * Cancels threads while they wait in the library, or notify a listener. Userspace
  * only.
  */
 #include "bounded.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One kind of change at a time, while threads make calls. A call must be served by a function
- * that was registered during the whole call or, if a change was made during the call, before
- * or after that change. selftests/torture makes all kinds of changes at random.
+ * Makes one kind of change at a time while threads make calls. A call must be served by a function
+ * that was registered during the whole call or, if a change was made during the call, before or
+ * after that change. selftests/torture makes all kinds of changes at random.
  */
 #include "test.h"
 

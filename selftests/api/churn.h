@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads that call operators while providers register, change their functions and
- * unregister; for the suites threads and kthreads. Each function counts its calls in the
- * memory of its provider. After the provider is unregistered, this memory is poisoned and
- * freed.
+ * Starts threads that call operators while providers register, change their functions and
+ * unregister, for the suites threads and kthreads. Each function counts its calls in the memory of
+ * its provider. After the provider is unregistered, this memory is poisoned and freed.
  */
 #ifndef _SELFTESTS_API_CHURN_H
 #define _SELFTESTS_API_CHURN_H

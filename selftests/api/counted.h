@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Operators whose calls are counted, and their counters; for the suites of statistics. */
+/*
+ * Defines operators whose calls are counted, and reads their counters, for the suites of
+ * statistics.
+ */
 #ifndef _SELFTESTS_API_COUNTED_H
 #define _SELFTESTS_API_COUNTED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sums of counters that are computed in several holds of the lock. Between the holds,
+ * Tests sums of counters that are computed in several holds of the lock. Between the holds,
  * functions are registered and unregistered, and counters are reset.
  */
 #include "../../lib/core/change/change.h"
@@ -211,7 +211,7 @@ static void two_fallbacks_share_counters(void)
 }
 
 /*
- * Both fallbacks serve the operator only in calls for one key, so replacing one of them by the
+ * Both fallbacks serve the operator only in calls at a given key, so replacing one of them by the
  * other does not build the operator's table again.
  */
 static void fallbacks_share_counters_of_calls_for_a_key(void)
@@ -309,8 +309,8 @@ static void reassign_counter(void)
 }
 
 /*
- * Sets up operators, functions and a fallback that were called, and a called operator that is no
- * longer defined but held.
+ * Sets up operators, functions and a fallback that were called, and a called operator that is held
+ * but no longer defined.
  */
 static void setup_called(void)
 {

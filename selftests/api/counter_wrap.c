@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters that wrap (the peers' bug 16). No test can make enough calls for this, so the
- * tests access internal structures and set counters to values close to the maximum.
+ * Tests counters that wrap (bug 16 of scripts/peer-bugs). No test can make enough calls for this,
+ * so the tests access internal structures and set counters to values close to the maximum.
  */
 #include "test.h"
 

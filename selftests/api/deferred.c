@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deferred calls, which continue after their function has returned: waits for them, reports
- * that name them, and tokens that are used wrongly.
+ * Tests deferred calls, which continue after their function has returned: waits for such calls,
+ * reports that name them, and tokens that are used wrongly.
  */
 #include "visit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deferred calls of every kind. Each delays unregistering the provider of the function that
+ * Tests deferred calls of every kind. Each call delays unregistering the provider whose function
  * deferred it.
  */
 #include "visit.h"
@@ -176,7 +176,7 @@ static void call_for_one_key_is_deferred(void)
 	check_guest_waits_for_job("deferred::queue");
 }
 
-/* Each run of an entered call can be deferred with a token of its own. */
+/* Each run of an entered call can be deferred with its own token. */
 static void runs_of_a_batch_are_deferred(void)
 {
 	const struct dk_obj *objs[] = { &cpu };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers of devices: no number is used twice, refused devices do not use up numbers, and at
- * most 4095 devices can be registered.
+ * Tests the numbers of devices: no number is used twice, refused devices do not use up numbers, and
+ * at most 4095 devices can be registered.
  */
 #include "../../lib/core/change/change.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which device and which function serve a call, while devices of one or several providers
- * are registered, unregistered and taken offline. backends.c tests their backends, and
- * device_numbers.c their numbers.
+ * Tests which device and which function serve a call, while devices of one or several providers are
+ * registered, unregistered and taken offline. backends.c tests their backends, and device_numbers.c
+ * their numbers.
  */
 #include "test.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TestDispatch of PyTorch's test_dispatch.py (SEMANTICS 11.2.2) with this API: the tables
- * that result from registrations. The statements are those of N, PyTorch 2.14.1. Functions of
- * the operator are named by the position of their registration in the test.
+ * Repeats TestDispatch of PyTorch's test_dispatch.py (SEMANTICS 11.2.2) with this API, and checks
+ * the tables that result from registrations. The statements are those of N, PyTorch 2.14.1.
+ * Functions of the operator are named by the position of their registration in the test.
  */
 #include "orders.h"
 

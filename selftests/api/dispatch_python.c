@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TestPythonDispatcher of PyTorch's test_dispatch.py (SEMANTICS 11.2) with this API. See
+ * Repeats TestPythonDispatcher of PyTorch's test_dispatch.py (SEMANTICS 11.2) with this API. See
  * dispatch.c for TestDispatch.
  */
 #include "orders.h"

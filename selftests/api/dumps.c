@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Dumps of registrations in PyTorch's format (SEMANTICS 9). */
+/* Tests dumps of registrations in PyTorch's format (SEMANTICS 9). */
 #include "test.h"
 
 #define LONG	"registered at /a/folder/with/a/very/long/name/and/another/one/below/it/" \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers and lists of a registry's backends, devices and providers. */
+/* Tests the numbers and lists of a registry's backends, devices and providers. */
 #include "test.h"
 
 DK_OP(enumerated, "enumeration::op", (struct dk_obj *x), (x), (x));

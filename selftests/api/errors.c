@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Errors for names, layouts, registries and providers, errors inside a call, and the
- * reasons that they report. A request that fails must not change a full registry.
+ * Tests errors for names, layouts, registries and providers, errors inside a call, and the reasons
+ * that errors report. A request that fails must not change a full registry.
  */
 #include "full_registry.h"
 
@@ -333,7 +333,10 @@ static void refused_inside(struct dk_op *atomic)
 	CHECK_OK(inside(atomic, &within_atomic_op, drain_b));
 }
 
-/* In the kernel, an atomic call is an RCU read section, so all requests that wait are refused. */
+/*
+ * In the kernel, an atomic call is an RCU read-side critical section, so all requests that wait are
+ * refused.
+ */
 static void refused_in_section(struct dk_op *atomic)
 {
 	/* refuses: dk_provider_unregister EDEADLK ATOMIC */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Errors of calls, of routes and of queries about entries. */
+/* Tests errors of calls, of routes and of queries about entries. */
 #include "full_registry.h"
 
 /* Two declarations with different types for one operator. */

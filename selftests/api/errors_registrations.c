@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Errors when operators, functions, fallbacks, backends and devices are registered and
+ * Tests errors when operators, functions, fallbacks, backends and devices are registered and
  * unregistered. A request that fails must not change a full registry.
  */
 #include "full_registry.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Explanations of random programs. Removing a registration that an explanation names must
- * change the entry, and removing one that it calls irrelevant must not.
+ * Tests explanations of random programs. Removing a registration that an explanation names must
+ * change the entry. Removing a registration that it calls irrelevant must not.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fallthroughs in tables with ambiguous entries, with fallbacks that must not serve, and
- * with changes during a call.
+ * Tests fallthroughs in tables with ambiguous entries, with fallbacks that must not serve, and with
+ * changes during a call.
  */
 #include "test.h"
 

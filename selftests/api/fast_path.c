@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fast path together with other users of its slots: deep nesting, frames that are left
- * in any order, signal handlers, threads that end inside a call, and changes that send
- * calls to the slow path for a while. A call on the fast path has no frame. Userspace only.
+ * Tests the fast path together with other users of its slots: deep nesting, frames that are left in
+ * any order, signal handlers, threads that end inside a call, and changes that send calls to the
+ * slow path for a while. A call on the fast path has no frame. Userspace only.
  */
 #include "alloc.h"
 #include "grace_periods.h"

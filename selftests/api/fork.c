@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fork() while other threads call, register, wait and notify. The child has none of these
+ * Calls fork() while other threads call, register, wait and notify. The child has none of these
  * threads, and must not wait for them. Userspace only.
  */
 #include "bounded.h"
@@ -311,7 +311,7 @@ static void *call_kept(void *data)
 	return (void *)err;
 }
 
-/* The operator is atomic, so its call is in a read section until it returns. */
+/* The operator is atomic, so its call is in a read-side critical section until it returns. */
 static void *call_stuck(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
@@ -396,7 +396,7 @@ static void fork_during_waits(void)
 	t_unregister(&kept);
 }
 
-/* The read section of a thread that is not in the child delays nothing. */
+/* The read-side critical section of a thread that is not in the child delays nothing. */
 static int child_during_an_atomic_call(void)
 {
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A registry that has something of every kind, and a comparison of its whole state: a
- * request that fails must not change it.
+ * Opens a registry that has something of every kind, and compares its whole state, which a failed
+ * request must not change.
  *
  * A comment "refuses: FUNCTION ERRNO REASON" marks the test of an error. "cannot: FUNCTION
  * ERRNO REASON" marks a documented error that cannot occur; the test shows that, or the

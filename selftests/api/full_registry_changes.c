@@ -352,8 +352,8 @@ static int unregister_nameless(void)
 }
 
 /*
- * Adds an entry to the library, whose registration returned @err. If the entry is refused,
- * unregisters the library.
+ * @err is the result of registering the library. If it is 0, adds an entry to the library. If the
+ * entry is refused, unregisters the library.
  */
 static int with_library(int err, int (*then)(void), struct dk_library *lib)
 {

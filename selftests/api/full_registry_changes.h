@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes of every kind to the full registry, each with the change that undoes it; for
+ * Declares changes of every kind to the full registry, each with the change that undoes it, for
  * suites in which allocations fail. Each returns 0 or an error, with the reason in t_why.
  */
 #ifndef _SELFTESTS_API_FULL_REGISTRY_CHANGES_H

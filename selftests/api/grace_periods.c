@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The number of grace periods when a provider with thousands of functions is unregistered,
- * and where the library waits for them.
+ * Counts the grace periods that pass, and those that the caller waits for, when a provider with
+ * thousands of functions is unregistered.
  */
 #include "test.h"
 

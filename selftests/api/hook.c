@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hooks around calls, and lines of the trace (SEMANTICS 8.5 and 8.6). */
+/* Tests hooks around calls, and lines of the trace (SEMANTICS 8.5 and 8.6). */
 #include "test.h"
 
 DK_OP(outer, "hook::outer", (struct dk_obj *x, int *n), (x, n), (x));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Layouts that are parsed from a text and printed again. */
+/* Tests layouts that are parsed from a text and printed again. */
 #include "full_registry.h"
 
 /* A small layout with all keys that tables need. */
@@ -113,7 +113,7 @@ static struct dk_layout *turned_around(void)
 	return l;
 }
 
-/* The keyset below a key is that of the registry's layout, and not that of v1. */
+/* The keyset below a key is computed in the registry's layout, and not in v1. */
 static void below_uses_the_layout_of_the_registry(void)
 {
 	struct dk_layout *l = turned_around();

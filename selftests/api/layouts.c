@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Layouts: errors for what a layout does not have, computeDispatchKey and its inverse, and
+ * Tests layouts: errors for what a layout does not have, computeDispatchKey and its inverse, and
  * translation. selftests/unit/layout_test.c tests the numbers of keys.
  */
 #include "full_registry.h"

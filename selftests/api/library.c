@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Libraries and their handles: SEMANTICS 7.5, 8.1 and 8.2. */
+/* Tests libraries and their handles: SEMANTICS 7.5, 8.1 and 8.2. */
 #include "test.h"
 
 static struct dk_obj cpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Errors of libraries, in a full registry: SEMANTICS 7.5, 8.1 and 8.2. */
+/* Tests errors of libraries, in a full registry: SEMANTICS 7.5, 8.1 and 8.2. */
 #include "full_registry.h"
 
 static struct dk_library def, frag, impl, none;

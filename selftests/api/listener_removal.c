@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Listeners and hooks that are unregistered while they run. The caller can free their memory
- * when the unregistering function returns, so they must not be running then.
+ * Unregisters listeners and hooks while they run. The caller can free their memory when the
+ * unregistering function returns, so they must not be running then.
  */
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Listeners: SEMANTICS 8.1 and 11.3, and events that PyTorch does not have. */
+/* Tests listeners (SEMANTICS 8.1 and 11.3), and events that PyTorch does not have. */
 #include "full_registry.h"
 
 /* A listener that records its events as "+op", "-op" and "op@key". */
@@ -215,7 +215,7 @@ static void unregister_one(struct dk_hooks *h, const struct dk_hook_info *info)
 	refused = dk_listener_unregister(&one.l);
 }
 
-/* A listener can wait for a read section, so a read section must not wait for a listener. */
+/* A listener can wait for a read-side critical section, which must not wait for a listener. */
 static void atomic_call_cannot_unregister_a_listener(void)
 {
 	struct dk_hooks hooks = { .size = sizeof(hooks), .before = unregister_one };

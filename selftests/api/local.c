@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Local state: single keys, guards, modes. SEMANTICS 5, as observed in PyTorch 2.14.1. The
- * expected sets are those that PyTorch prints.
+ * Tests local state: single keys, guards and modes (SEMANTICS 5). The expected sets are those that
+ * PyTorch 2.14.1 prints.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The work done in one hold of the registry's lock. Only test builds of the module measure
- * it.
+ * Tests how much work is done in one hold of the registry's lock. Only test builds of the module
+ * measure it.
  */
 #include <linux/cpumask.h>
 

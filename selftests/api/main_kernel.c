@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The API tests as a module. They run when the module is loaded, which succeeds even if tests
+ * Runs the API tests as a module. They run when the module is loaded, which succeeds even if tests
  * fail. The results are in debugfs:
  *
  * dk_api_test/results		KTAP

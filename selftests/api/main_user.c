@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The API tests as a program: api_test [-r REGISTRATIONS] [SUITE...]
+ * Runs the API tests as a program: api_test [-r REGISTRATIONS] [SUITE...]
  *
  * The default of -r is registrations.txt in $DK_VECTORS/pytorch-2.14.
  * $DK_MOST: registration_order tries sets of up to this many registrations (5).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocations that exist only in userspace and fail: those of the default registry, of a
+ * Tests failures of allocations that exist only in userspace: those of the default registry, of a
  * thread's first call, and of schemas. alloc_failures.c and alloc_tables.c test the others.
  */
 #include "alloc.h"

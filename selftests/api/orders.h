@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Registrations of one operator in every order, for PyTorch's tests of its tables.
+ * Makes the registrations of one operator in every order, for PyTorch's tests of its tables.
  *
  * o_commute() is like the harness of PyTorch's test_dispatch.py, and tests more. It tries the
  * orders of registration and removal. After every step it reads everything that the API

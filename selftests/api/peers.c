@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests for bugs that other projects had, with the bugs' numbers in scripts/peer-bugs. That
- * script also lists the tests in other files.
+ * Tests for bugs that other projects had. The numbers of the bugs are from scripts/peer-bugs, which
+ * also lists the tests in other files.
  */
 #include "test.h"
 
@@ -23,7 +23,7 @@ static void setup(unsigned int flags)
 	op = t_get("peers::op");
 }
 
-/* 1: the fallthrough mask is that of the backend of the set merged with the local state. */
+/* 1: the backend of the set merged with the local state selects the fallthrough mask. */
 static void mask_uses_the_merged_keyset(void)
 {
 	static struct dk_impl impls[4];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bugs of other projects that can only occur in the kernel: with a CPU that goes offline (16),
- * and with a driver that unregisters while its own thread is inside a call (18).
+ * Tests for bugs of other projects that can only occur in the kernel: with a CPU that goes offline
+ * (16), and with a driver that unregisters while its own thread is inside a call (18).
  */
 #include <linux/completion.h>
 #include <linux/cpu.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All operators of PyTorch, registered by one provider. registrations.txt has a line for each
+ * Registers all operators of PyTorch, by one provider. registrations.txt has a line for each
  * operator, "NAME KEY=LABEL KEY=LABEL! ...", where ! marks a fallthrough. Every entry of every
  * seventh operator is compared with the rules.
  */

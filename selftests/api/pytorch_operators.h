@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The text of registrations.txt, which pytorch_operators.c modifies. NULL if there is none. */
+/*
+ * Declares the text of registrations.txt, which pytorch_operators.c modifies. NULL without a text.
+ */
 #ifndef _SELFTESTS_API_PYTORCH_OPERATORS_H
 #define _SELFTESTS_API_PYTORCH_OPERATORS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls inside an RCU read section of the caller. Kernel only. */
+/* Tests calls inside an RCU read-side critical section of the caller. Kernel only. */
 #include "test.h"
 
 DK_OP(rcu_atomic, "rcu::atomic", (const struct dk_obj *x, int *served_by), (x, served_by), (x));
@@ -148,7 +148,7 @@ static void other_refusals_in_a_section(void)
 	CHECK_OK(dk_backend_release(NULL, "rcu", &t_why));
 }
 
-/* A call leaves the nesting depth of the caller's read section unchanged. */
+/* A call leaves the nesting depth of the caller's read-side critical section unchanged. */
 static void call_takes_no_section(void)
 {
 	int served_by = 0;

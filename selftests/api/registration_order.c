@@ -353,8 +353,8 @@ static bool call_right(unsigned int t, unsigned int slot)
 }
 
 /*
- * Checks a call by one key, which can be an alias or a building block. The newest function at the
- * key serves it or, if there is none, the fallback of the key's entry: SEMANTICS 8.3.
+ * Checks a call at a given key, which can be an alias or a building block. The newest function at
+ * the key serves it or, if there is none, the fallback of the key's entry: SEMANTICS 8.3.
  */
 static bool key_right(unsigned int t, unsigned int key, u64 fallback)
 {
@@ -376,7 +376,7 @@ static bool key_right(unsigned int t, unsigned int key, u64 fallback)
 	return CHECK_OK(err) && CHECK_INT(served_by, ITEM_OF(r));
 }
 
-/* Checks calls by the key of a slot, and by an item's key that is an alias or building block. */
+/* Checks calls at the key of a slot, and at an item's key that is an alias or building block. */
 static bool keys_right(unsigned int t, unsigned int slot)
 {
 	const unsigned int key = slot < N ? items[slot].at[0].key : 0;
@@ -409,8 +409,8 @@ static bool mask_right(unsigned int t, unsigned int backend)
 }
 
 /*
- * Returns whether registration @a is listed before @b. The list is ordered by key. Those of devices
- * are last at their key. Otherwise the newest one is first.
+ * Returns whether registration @a is listed before @b. The list is ordered by key. Registrations of
+ * devices are last at their key. Otherwise the newest registration is first.
  */
 static bool before(unsigned int a, unsigned int b)
 {
@@ -480,8 +480,8 @@ static void note_position(void)
 
 /*
  * Checks everything that can be read. Calls every entry with an object. Also reads entries with
- * their rules and calls their keys: all entries if @all, which is true when a set is reached for
- * the first time, and otherwise every eighth one.
+ * their rules and calls their keys: all entries if @all, and otherwise every eighth entry. @all is
+ * true when a set is reached for the first time.
  */
 static bool right(bool all)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registries: flags, generation, and the default one. With two registries, calls in one do not
- * affect the other: unregistering there neither waits for them nor fails with -EDEADLK.
+ * Tests registries: flags, generation, and the default registry. Calls in one registry do not
+ * affect another registry, where unregistering neither waits for these calls nor fails with
+ * -EDEADLK.
  */
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Schemas: their grammar, errors, and declarations with a schema. Userspace only. */
+/* Tests schemas: their grammar, errors, and declarations with a schema. Userspace only. */
 #include "schema.h"
 
 static void refused(const char *text, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A function that the suites of schemas share. */
+/* Declares a function that the suites of schemas share. */
 #ifndef _SELFTESTS_API_SCHEMA_H
 #define _SELFTESTS_API_SCHEMA_H
 

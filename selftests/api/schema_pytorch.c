@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The 3 640 schemas of PyTorch 2.14.1, from schemas.txt in $DK_VECTORS/pytorch-2.14.
- * Userspace only.
+ * Tests the schemas of the 3 640 operators of PyTorch 2.14.1, from
+ * $DK_VECTORS/pytorch-2.14/schemas.txt. Userspace only.
  */
 #include "schema.h"
 
@@ -159,8 +159,8 @@ static void all_dispatch(void)
 }
 
 /*
- * The second invariant of SEMANTICS 7.6: the core reads from the text of a schema the same
- * arguments that the grammar yields for a boxed call.
+ * Invariant 2 of SEMANTICS 7.6: the core and the schema parser find the same dispatch arguments in
+ * a schema.
  */
 static void all_masks_match(void)
 {

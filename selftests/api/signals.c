@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls in signal handlers that interrupt a call, nested calls, or a registration. Userspace
+ * Makes calls in signal handlers that interrupt a call, nested calls, or a registration. Userspace
  * only.
  */
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The signature of an operator. Calls and functions of another type fail. If nothing uses a
- * name any more, it can be defined with another type.
+ * Tests the signature of an operator. Calls and functions of another type fail. If nothing uses a
+ * name any more, the name can be defined with another type.
  */
 #include "alloc.h"
 #include "test.h"

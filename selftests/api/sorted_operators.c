@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sorting of operators by name, in parts. The lock is released between the parts, so
- * operators can be added and removed between them.
+ * Tests sorting operators by name, in parts. The lock is released between the parts, so operators
+ * can be added and removed between them.
  */
 #include "alloc.h"
 #include "test.h"
@@ -329,7 +329,7 @@ static void changes_between_small_pieces(void)
 	CHECK(unsorted > 1000);
 }
 
-/* The order is that of the bytes of UTF-8 as unsigned numbers. */
+/* Names are ordered by their UTF-8 bytes as unsigned numbers. */
 static void names_are_ordered_by_bytes(void)
 {
 	struct dk_op_info info = { .size = sizeof(info) };

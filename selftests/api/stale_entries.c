@@ -8,7 +8,7 @@
 
 #define MAX_ITEMS	5
 
-/* A function at this key, registered by a call of its own. */
+/* A function at this key, registered by a separate call. */
 struct item {
 	u16 key;
 };
@@ -393,7 +393,7 @@ static void overrides_are_removed_in_any_order(void)
 	every_order(aliases, 2, want, 0);
 }
 
-/* 7: provider b overrides a function of provider a. Either of them is unregistered first. */
+/* 7: provider b overrides a function of provider a. They are unregistered in both orders. */
 static void providers_unregister_in_any_order(void)
 {
 	static struct dk_provider a, b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Other statements of PyTorch's tests about the routes of calls (SEMANTICS 11.3). The comment
- * of each test has the number of the statement in scripts/statements.
+ * Tests other statements of PyTorch's tests, about the routes of calls (SEMANTICS 11.3). The
+ * comment of each test has the number of the statement in scripts/statements.
  */
 #include "test.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of calls: which calls are counted for which function, enabling and disabling, and
+ * Tests call counters: which calls are counted for which function, enabling and disabling, and
  * errors.
  */
 #include "alloc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters while functions are registered and unregistered, with and without memory. */
+/* Tests counters while functions are registered and unregistered, with and without memory. */
 #include "alloc.h"
 #include "counted.h"
 
@@ -179,7 +179,7 @@ static void reset_clears_all_counts(void)
 	CHECK_OK(dk_impls_unregister(&c_prov, &gone, &t_why));
 	CHECK_OK(c_call_tick(c_on(DK_BACKEND_CPU, 0, DK_PYTHON)));
 	CHECK_INT(c_call_tick(c_on(DK_BACKEND_CUDA, 0, 0)), -ENOSYS);
-	/* a call by one key, which the fallback serves */
+	/* a call at a given key, which the fallback serves */
 	CHECK_OK(tick_for_key(c_tick, &dk_local_default, DK_PYTHON,
 			      &(struct dk_obj){ .device = 0 }));
 	CHECK_INT(c_get().gone, 1);
@@ -239,7 +239,7 @@ static void many_functions(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* New functions get the counters of unregistered ones. */
+/* New functions get the counters of unregistered functions. */
 static void counters_are_used_again(void)
 {
 	long before = 0;

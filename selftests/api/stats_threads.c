@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters while several threads make calls: the sums are exact, even during changes. */
+/* Tests that sums of counters are exact while several threads make calls, even during changes. */
 #include "counted.h"
 
 #define CALLS		1000

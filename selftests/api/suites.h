@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All suites, in the order in which they run. Suite NAME is in NAME.c. The macro states where
- * it runs: in userspace and the kernel (both), or only in one of them. A "fed" suite runs in
- * both, but in the kernel only after its input was written to debugfs (main_kernel.c).
+ * Lists all suites, in the order in which they run. Suite NAME is in NAME.c. The macro states where
+ * it runs: in userspace and the kernel (both), or only in one of them. A "fed" suite runs in both,
+ * but in the kernel only after its input was written to debugfs (main_kernel.c).
  */
 #define T_SUITES(both, user, kernel, fed)				\
 	user(nomem_user)	/* first: needs a process without a registry */	\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The harness of the tests, and helpers that many tests use. */
+/* Implements the test harness, and helpers that many tests use. */
 #include "alloc.h"
 #include "test.h"
 

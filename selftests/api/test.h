@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tests of the public API that run in userspace and in the kernel from one source. A test is
- * a function without arguments. A failed check is reported, and the test continues. Tests run
- * one after the other, in process context, and print KTAP.
+ * Declares the harness of the public API's tests, which run in userspace and in the kernel from one
+ * source. A test is a function without arguments. A failed check is reported, and the test
+ * continues. Tests run one after the other, in process context, and print KTAP.
  *
  * test.c is for userspace and the kernel. main_user.c and main_kernel.c define t_vprint(),
  * t_alloc() and t_free(), and choose the suites that run.
@@ -18,7 +18,7 @@
 #include <linux/types.h>
 
 #define T_KERNEL	1
-/* 1 if dkc_in_atomic() can detect an RCU read section. */
+/* 1 if dkc_in_atomic() can detect an RCU read-side critical section. */
 #define T_DETECTS_ATOMIC	IS_ENABLED(CONFIG_PREEMPT_COUNT)
 /* Called between the steps of a long test. */
 #define t_pause()	cond_resched()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls at the end of their thread, which are left in a destructor of thread-specific data,
- * on another thread, twice, or never; and threads that use liburcu themselves. Userspace only.
+ * Tests calls at the end of their thread. They are left in a destructor of thread-specific data, on
+ * another thread, twice, or never. Also tests threads that use liburcu themselves. Userspace only.
  */
 #include "alloc.h"
 #include "grace_periods.h"
@@ -93,7 +93,7 @@ static struct thread_calls *thread_calls_new(unsigned int n)
 
 /* ---- the end of a thread ----------------------------------------------------- */
 
-/* Runs after the library's own destructor: its key is the younger one. */
+/* Runs after the library's own destructor, because the key of this destructor is younger. */
 static void leave_in_destructor(void *data)
 {
 	struct thread_calls *v = data;
@@ -324,7 +324,7 @@ static void leave_again(void *data)
 	leave(data);
 }
 
-/* Later calls use the slots of the first ones, and stay inside when those are left again. */
+/* Later calls use the slots of the first calls, and stay inside when the first are left again. */
 static void leave_twice(unsigned int n)
 {
 	struct thread_calls *v = thread_calls_new(n), *w = thread_calls_new(n);
@@ -404,7 +404,7 @@ static void *read_and_stay(void *data)
 	return NULL;
 }
 
-/* A read section of the program prolongs a grace period, but not a deadline. */
+/* A read-side critical section of the program prolongs a grace period, but not a deadline. */
 static void deadline_ends_during_a_read_section(void)
 {
 	pthread_t thread;

@@ -412,7 +412,7 @@ static void *register_and_unregister_cards(void *data)
 	return NULL;
 }
 
-/* No call on a new device gets the priv of the provider instead of that of the device. */
+/* No call on a new device gets the provider's priv instead of the device's. */
 static void new_device_has_its_own_priv(void)
 {
 	static const struct dk_provider with_priv = DK_PROVIDER("prov");

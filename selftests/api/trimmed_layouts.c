@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registries whose table is trimmed to eight entries, as in PyTorch's builds for phones
+ * Tests registries whose table is trimmed to eight entries, as in PyTorch's builds for phones
  * (SEMANTICS 1.8). Functions at other keys are kept and listed, but serve no call.
  */
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits for calls when a provider is unregistered or drained: with and without a deadline, and
- * several at once. No result depends on how long something takes.
+ * Tests waits for calls when a provider is unregistered or drained: with and without a deadline,
+ * and several at once. No result depends on how long something takes.
  */
 #include "alloc.h"
 #include "visit.h"

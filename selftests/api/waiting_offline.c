@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits for calls when a device or a backend is taken offline, and what ends such a wait. No
+ * Tests waits for calls when a device or a backend is taken offline, and what ends such a wait. No
  * result depends on how long something takes.
  */
 #include "visit.h"
@@ -191,8 +191,8 @@ static void unregister_keeps_wait_canceled(void)
 }
 
 /*
- * A wait with a deadline ends when the device comes online, even if its backend stays offline; or
- * when the backend comes online, even if the device stays offline.
+ * A wait with a deadline ends when the device comes online, even if its backend stays offline. It
+ * also ends when the backend comes online, even if the device stays offline.
  */
 static void partly_online_cancels_wait(u32 device)
 {
@@ -243,7 +243,7 @@ static void backend_online_cancels_wait(void)
 
 /*
  * The wait includes an atomic call of one provider, even if another provider is unregistering and
- * that provider's grace period was over before.
+ * its grace period has already ended.
  */
 static void offline_waits_while_another_provider_unregisters(void)
 {

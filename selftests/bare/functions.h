@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* 35 functions on 10 operators, to measure how much memory they need in userspace and on boards. */
+/*
+ * Registers 35 functions on 10 operators, to measure how much memory they need in userspace and on
+ * boards.
+ */
 #define OPERATORS	10
 #define FUNCTIONS	35
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Measured calls. */
+/* Defines the measured calls. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Measured lookups and changes, in a registry with all operators of PyTorch. */
+/* Defines the measured lookups and changes, in a registry with all operators of PyTorch. */
 #include <linux/module.h>
 #include <linux/slab.h>
 

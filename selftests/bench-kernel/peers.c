@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Primitives of the kernel that calls use, and other kernel services that route calls. */
+/* Measures kernel primitives that calls use, and other kernel services that route calls. */
 #include <crypto/hash.h>
 #include <linux/completion.h>
 #include <linux/crypto.h>

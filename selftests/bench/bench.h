@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The contenders of make bench. Each makes calls of one kind. calls_dk.c has the contenders
- * of dispatchkey and the floor (the cheapest possible call), calls_torch.cpp those of libtorch.
+ * Declares the contenders of make bench. Each makes calls of one kind. calls_dk.c has the
+ * contenders of dispatchkey and the floor (the cheapest possible call), calls_torch.cpp those of
+ * libtorch.
  */
 #ifndef _SELFTESTS_BENCH_BENCH_H
 #define _SELFTESTS_BENCH_BENCH_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The floor, alone and in read sections, and calls in libdispatchkey. */
+/* Defines the floor, alone and in read-side critical sections, and calls in libdispatchkey. */
 #define _LGPL_SOURCE	/* makes liburcu's functions inline */
 
 #include "bench.h"
@@ -188,7 +188,9 @@ static serve_fn table[8];
 #define CALL_FLOOR(f, i, bad)	bad |= table[i](NULL, x, y);
 CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
 
-/* The same in a read section, so that an update of the table could wait for the call. */
+/*
+ * The same in a read-side critical section, so that an update of the table could wait for the call.
+ */
 #define IN_SECTION(flavour, f, i, bad)					\
 	_urcu_##flavour##_read_lock();					\
 	CALL_FLOOR(f, i, bad)						\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same calls of the same functions in libtorch, on its unboxed fast path. */
+/* Makes the same calls of the same functions in libtorch, on its unboxed fast path. */
 #include "bench.h"
 
 #include <ATen/ATen.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the measuring programs: random numbers from a seed, and a clock. */
+/* Defines what the measuring programs share: random numbers from a seed, and a clock. */
 #ifndef _SELFTESTS_BENCH_MEASURE_H
 #define _SELFTESTS_BENCH_MEASURE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by readers_dk.c and readers_torch.cpp. A reader calls random operators without a
- * pause. A writer on another CPU registers and unregisters at a given rate. Phases with and
- * without the writer alternate.
+ * Defines what readers_dk.c and readers_torch.cpp share. A reader calls random operators without a
+ * pause. A writer on another CPU registers and unregisters at a given rate. Phases with and without
+ * the writer alternate.
  *
  * A registration is an array of one function that is registered and unregistered, which
  * publishes two changes. The reader's throughput is measured in calls per second of its own

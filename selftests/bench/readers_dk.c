@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The speed of calls while another thread registers, in libdispatchkey. */
+/* Measures the speed of calls while another thread registers, in libdispatchkey. */
 #include "readers.h"
 
 #include <dispatchkey.h>

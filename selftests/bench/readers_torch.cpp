@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The same in libtorch. The writer registers only for operators that are not called: libtorch
- * crashes if functions of called operators are unregistered (make demo-unload).
+ * Measures the same in libtorch. The writer registers only for operators that are not called:
+ * libtorch crashes if functions of called operators are unregistered (make demo-unload).
  */
 #include "readers.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For the programs of make bench that measure registrations. struct regs_all has PyTorch's
- * operators with all their registrations. struct regs_side has the timed operations;
+ * Declares what the programs of make bench that measure registrations share. struct regs_all has
+ * PyTorch's operators with all their registrations. struct regs_side has the timed operations;
  * regs_dk.c implements them for dispatchkey, regs_torch.cpp for libtorch.
  */
 #ifndef _SELFTESTS_BENCH_REGS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registrations in libdispatchkey, in a separate registry with the default settings. */
+/* Measures registrations in libdispatchkey, in a separate registry with the default settings. */
 #include "regs.h"
 
 #include <dispatchkey.h>

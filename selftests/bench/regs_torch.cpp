@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The same registrations in libtorch, through torch::Library. libtorch already defines
+ * Measures the same registrations in libtorch, through torch::Library. libtorch already defines
  * PyTorch's operators, so these have other namespaces. Functions at keys that libtorch does not
- * know are left out, and types in schemas that libtorch does not know are replaced. The numbers
- * of left-out functions and of replaced types are printed.
+ * know are left out, and types in schemas that libtorch does not know are replaced. The numbers of
+ * left-out functions and of replaced types are printed.
  */
 #include "regs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program that reports a failure. */
+/* This program reports a failure. */
 #include "board.h"
 
 void board_timer_expired(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program that causes an exception. */
+/* This program causes an exception. */
 #include "board.h"
 
 void board_timer_expired(void)

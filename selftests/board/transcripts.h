@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The transcripts of transcripts.S, which are linked into the program. */
+/* Declares the transcripts of transcripts.S, which are linked into the program. */
 #include <stddef.h>
 
 struct transcript {

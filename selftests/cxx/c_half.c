@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The C half of the test, with operators that DK_OP() declares. */
+/* Implements the C half of the test, with operators that DK_OP() declares. */
 #include "shared.h"
 
 DK_OP(c_defines, "t::c_defines",
@@ -55,7 +55,7 @@ int c_calls_other(struct vec *v, struct seen *seen)
 
 static unsigned int passed;
 
-/* Reads the arguments as the struct that DK_OP() declares, also those of C++ callers. */
+/* Reads the arguments, including those of C++ callers, as the struct that DK_OP() declares. */
 static int pass_on(struct dk_call *c, void *args)
 {
 	const struct c_defines_args *a = args;

@@ -522,7 +522,7 @@ inline constexpr int (*nameless)(tensor &, const tensor &, int *) =
 	[](tensor &, const tensor &, int *) { return 0; };
 inline constexpr int (*nameless_boxed)(dk_call *, void *) = [](dk_call *, void *) { return 0; };
 
-/* Labels of functions that are template arguments are their names, those of lambdas FILE:LINE. */
+/* The label of a function that is a template argument is its name, and a lambda's is FILE:LINE. */
 static void labels_of_templates()
 {
 	tensor x = on_cpu(1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the C half and the C++ half of the test. */
+/* Declares what the C half and the C++ half of the test share. */
 #ifndef _SELFTESTS_CXX_SHARED_H
 #define _SELFTESTS_CXX_SHARED_H
 

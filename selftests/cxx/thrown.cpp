@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* If an exception leaves a call, hooks get -ECANCELED, and the call is no longer inside. */
+/*
+ * Tests that if an exception leaves a call, hooks get -ECANCELED, and the call is no longer inside.
+ */
 #include <dispatchkey.hpp>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every inline function of the public headers is also exported by the shared library, and does
- * the same there.
+ * Tests that every inline function of the public headers is also exported by the shared library,
+ * and does the same there.
  */
 #include <dispatchkey.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl on a running kernel, with a CPU and two edu accelerators: lists, changes and counters,
+# Tests dkctl on a running kernel, with a CPU and two edu accelerators: lists, changes and counters,
 # as root and as an unprivileged user.
 
 # shellcheck source=../lib.sh

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl's subcommands for a running kernel, with a scripted registry instead of a kernel
-# (fake_nl.c). The second line of golden/*.txt names the script. Lines that begin with "$ "
-# are commands; each is followed by its output and, if its exit status is not 0, by the status in
+# Tests dkctl's subcommands for a running kernel, with a scripted registry instead of a kernel
+# (fake_nl.c). The second line of golden/*.txt names the script. Lines that begin with "$ " are
+# commands; each is followed by its output and, if its exit status is not 0, by the status in
 # brackets. DK_UPDATE=1 updates these files.
 
 here=$(cd "$(dirname "$0")" && pwd)

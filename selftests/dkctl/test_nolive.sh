@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Without libnl, everything but the client library is built and installed, and dkctl's subcommands
-# for a running kernel print how to enable them. CC= is the compiler.
+# Tests that without libnl everything but the client library is built and installed, and that
+# dkctl's subcommands for a running kernel print how to enable them. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

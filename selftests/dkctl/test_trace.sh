@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# DK_TRACE prints a line for each call of a program, and nothing is printed without it. The
-# program is samples/hello; HELLO names another copy.
+# Tests that DK_TRACE prints a line for each call of a program, and that nothing is printed without
+# it. The program is samples/hello; HELLO names another copy.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl replays the recorded transcripts with tables, by the rules alone, and with
-# one falsified answer, whose line number it must report. DKCTL is the path of the
-# tool.
+# Tests that dkctl replays the recorded transcripts with tables, by the rules alone, and with one
+# falsified answer, whose line number it must report. DKCTL is the path of the tool.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the fuzz targets: libFuzzer's entry point, and inputs as strings. */
+/* Declares what the fuzz targets share: libFuzzer's entry point, and inputs as strings. */
 #ifndef _DK_FUZZ_H
 #define _DK_FUZZ_H
 

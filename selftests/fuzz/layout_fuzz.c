@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A layout that is accepted is printed, parsed and printed again; both texts must be equal. */
+/* Prints an accepted layout, parses the text, and prints the result. Both texts must be equal. */
 #include "fuzz.h"
 
 static char *describe(const struct dk_layout *l)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of the core that the unit tests call and dispatchkey.ko does not export. */
+/* Declares functions of the core that the unit tests call and dispatchkey.ko does not export. */
 #ifndef _SELFTESTS_KUNIT_CORE_H
 #define _SELFTESTS_KUNIT_CORE_H
 

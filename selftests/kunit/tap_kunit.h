@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * selftests/unit/tap.h for the kernel, where a test is a case of KUnit. A file that includes unit
- * tests must use TAP_SUITE() after them, with the list of tests that kbuild has made.
+ * Replaces selftests/unit/tap.h in the kernel, where a test is a case of KUnit. A file that
+ * includes unit tests must use TAP_SUITE() after them, with the list of tests that kbuild has made.
  */
 #ifndef _SELFTESTS_KUNIT_TAP_KUNIT_H
 #define _SELFTESTS_KUNIT_TAP_KUNIT_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls, publishing, the grace period and the drain, for Spin: two threads make calls, one
+ * Models calls, publishing, the grace period and the drain, for Spin: two threads make calls, one
  * unregisters provider A, and one registers provider B and unregisters it.
  *
  * The memory order of the calling threads is at least as weak as that of any machine. A
@@ -65,7 +65,7 @@ bool gone[4];			/* the memory and the code of a provider are freed */
 /* ---- the memory of the readers --------------------------------------------------- */
 
 /* what other threads read */
-byte section[READERS];		/* whether the reader is in an RCU read section */
+byte section[READERS];		/* whether the reader is in an RCU read-side critical section */
 byte record[READERS];		/* the reader's slot of the gate: a provider, or 0 */
 bool waits_for[4];		/* a writer's grace period waits for a reader */
 bool sleeps[2];			/* a writer is in the wait queue */

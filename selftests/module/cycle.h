@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The operators of dk_cycle.ko, which is loaded and unloaded, and of dk_cycle_calls.ko. */
+/* Declares the operators of dk_cycle.ko, which is loaded and unloaded, and of dk_cycle_calls.ko. */
 #ifndef _SELFTESTS_MODULE_CYCLE_H
 #define _SELFTESTS_MODULE_CYCLE_H
 

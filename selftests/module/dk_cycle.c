@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_cycle: a driver that registers something of every kind. cycles.sh loads and unloads it
+ * dk_cycle: registers something of every kind, as a driver. cycles.sh loads and unloads it
  * while dk_cycle_calls.ko calls. failslab.sh makes it register and unregister while allocations
  * fail:
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_cycle_calls: threads that make calls while dk_cycle.ko is loaded and unloaded. Parameters that
- * can be read: calls, guest (calls that dk_cycle served), absent (calls of dk_cycle's own operator
- * while it did not exist), wrong (calls with a wrong result).
+ * dk_cycle_calls: starts threads that make calls while dk_cycle.ko is loaded and unloaded.
+ * Parameters that can be read: calls, guest (calls that dk_cycle served), absent (calls of
+ * dk_cycle's own operator while it did not exist), wrong (calls with a wrong result).
  */
 #include <linux/delay.h>
 #include <linux/err.h>

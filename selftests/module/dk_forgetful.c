@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_forgetful: a driver that registers and never unregisters, neither in its exit function nor
+ * dk_forgetful: registers and never unregisters, neither in its exit function nor
  * when its init function fails (fail=1). With own=1 it does so in a registry that it allocates
  * and never frees. With hold=1 it takes a reference to its operator and never releases it.
  */

@@ -89,7 +89,7 @@ if [ -n "$build" ]; then
 		make_in "$driver/import" KDIR="$KDIR" KVER="$kver"
 	like "and is told why" '*namespace *DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
-	# A driver whose function is registered for another key than that of its call.
+	# A driver whose function is registered at another key than the key of its call.
 	mkdir "$driver/fails"
 	cp "$driver/Makefile" "$driver/fails"
 	sed 's/DK_IMPL(my_add, DK_DENSE/DK_IMPL(my_add, DK_SPARSE/' "$driver/my.c" >"$driver/fails/my.c"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""No reply contains a kernel address, neither as text nor as a number."""
+"""Tests that no reply contains a kernel address, neither as text nor as a number."""
 import struct
 
 import genl

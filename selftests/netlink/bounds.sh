@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The work done for requests of an unprivileged user in one hold of the registry's lock, with
-# many operators, functions and devices.
+# Tests how much work is done for requests of an unprivileged user in one hold of the registry's
+# lock, with many operators, functions and devices.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

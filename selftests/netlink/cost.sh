@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The costs of netlink requests in instructions, with all operators of PyTorch, in a machine
-# that counts them: selftests/vm/run --icount. nl_cost.c describes how they are counted. With
-# DK_OPS=, a dump of that many operators is also measured.
+# Tests the costs of netlink requests in instructions, with all operators of PyTorch, in a machine
+# that counts instructions: selftests/vm/run --icount. nl_cost.c describes how they are counted.
+# With DK_OPS=, a dump of that many operators is also measured.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Dumps: in many messages, with the smallest buffer, with filters, and during
-changes of the listed objects. dk_crowd registers the operators and devices."""
+"""Tests dumps: in many messages, with the smallest buffer, with filters, and during changes of the
+listed objects. dk_crowd registers the operators and devices."""
 import errno
 import os
 import signal
@@ -181,8 +181,8 @@ def unseen_change(tap, family):
 
 
 def each_once(tap, family):
-    """Operators before and after the position of a dump are added or removed. The dump has
-    each of the others once, also sample::copy, whose name sorts after those of dk_crowd."""
+    """Operators before and after the position of a dump are added or removed. The dump has each of
+    the other operators once, including sample::copy, whose name sorts after those of dk_crowd."""
     for before, after in ((MANY_OPS, 2 * MANY_OPS), (2 * MANY_OPS, MANY_OPS), (MANY_OPS, 0)):
         crowd("ops", before)
         always = expected_ops(min(before, after))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Dumps of many operators and devices. DK_OPS= is the largest number of operators (65536).
+# Tests dumps of many operators and devices. DK_OPS= is the largest number of operators (65536).
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Notifications: their content, whether their counts add up for any number of
-changes, and whether the kernel's memory for a listener that does not read is
-limited."""
+"""Tests notifications: their content, whether their counts add up for any number of changes, and
+whether the kernel's memory for a listener that does not read is limited."""
 import os
 import sys
 import time

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Notifications: their content, and more changes than a listener can read.
+# Tests notifications: their content, and more changes than a listener can read.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

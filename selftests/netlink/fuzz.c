@@ -293,7 +293,7 @@ static void make_message(struct buf *b, uint32_t seq)
 	if (mistake(60))
 		genl.reserved = roll() >> 40;
 	head.nlmsg_flags = flags_for(c);
-	/* Sometimes a type of netlink itself, but never that of another family. */
+	/* Sometimes a type of netlink itself, but never the type of another family. */
 	if (mistake(100))
 		head.nlmsg_type = below(16);
 	put(b, &head, sizeof(head));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nl_cost - the costs of netlink requests, in instructions
+ * nl_cost - measure the costs of netlink requests, in instructions
  *
  * In a machine where each instruction takes one nanosecond (QEMU's -icount), the clock counts
  * instructions. A request is timed from before its sendmsg() to after its last recvmsg(), on a

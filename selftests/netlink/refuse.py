@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Requests that must be refused. Each refusal must have a message and name the
-attribute. The policy refuses wrong attributes of every request in the
-specification; the module refuses the requests in a table. Afterwards the registry
-must be unchanged."""
+"""Sends requests that must be refused. Each refusal must have a message and name the attribute. The
+policy refuses wrong attributes of every request in the specification; the module refuses the
+requests in a table. Afterwards the registry must be unchanged."""
 import errno
 import os
 import struct
@@ -26,8 +25,8 @@ WHERE_IN_DUMPS = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6,
 
 
 def check(tap, what, answer, errors, offset=None, missing=None, begun=False):
-    """Tests that a request was refused with a message and with the attribute: its offset in
-    the request, or the type of a missing one."""
+    """Tests that a request was refused with a message and with the attribute: its offset in the
+    request, or the type of a missing attribute."""
     why = []
     if begun and not WHERE_IN_DUMPS:
         offset = missing = None

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The rules of the family: privileges, refusals with a message, policies equal to the
+# Tests the rules of the family: privileges, refusals with a message, policies equal to the
 # specification, and no kernel addresses.
 
 here=$(dirname -- "$0")

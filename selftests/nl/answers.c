@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Correct replies of the module. */
+/* Makes correct replies of the module. */
 #include "answers.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated module that replies to every request according to the specification. It has
+ * Simulates a module that replies to every request according to the specification. The module has
  * one backend, device, provider, operator and so on.
  */
 #ifndef _SELFTESTS_NL_ANSWERS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The structs that the client returns for the replies of a module: as specified, of an older
- * module, and of a newer one.
+ * Tests the structs that the client returns for a module's replies: as specified, and from an older
+ * and a newer module.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists that change while the client reads them, and a module that is loaded and unloaded. */
+/* Tests lists that change while the client reads them, and a module that is loaded and unloaded. */
 #include <errno.h>
 
 #include "client.h"

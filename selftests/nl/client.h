@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A client that is connected to the simulated kernel of fake.h and answers.h. */
+/* Connects a client to the simulated kernel of fake.h and answers.h. */
 #ifndef _SELFTESTS_NL_CLIENT_H
 #define _SELFTESTS_NL_CLIENT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Error messages: those of the kernel's extended ACK, which ends a request or a dump, and the
- * client's own if the kernel sends no message.
+ * Tests error messages: those of the kernel's extended ACK, which ends a request or a dump, and the
+ * client's own messages if the kernel sends none.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated kernel: netlink sockets of the process are connected to the test. It replies to
+ * Simulates a kernel: netlink sockets of the process are connected to the test. It replies to
  * requests for genetlink's own family, which libnl uses to find the dispatchkey family. It passes
  * every other request to the test, which queues a reply as bytes, well formed or not.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Malformed replies. The client must refuse or skip each, and the next request must work. The
+ * Tests malformed replies. The client must refuse or skip each, and the next request must work. The
  * test is also run with ASan and UBSan.
  */
 #include <errno.h>

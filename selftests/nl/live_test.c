@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The client and the module, with the sample drivers and two edu accelerators. The last test
+ * Tests the client and the module, with the sample drivers and two edu accelerators. The last test
  * unloads the module, which test_live.sh has loaded.
  */
 #include <dispatchkey-nl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The events of a monitor, lost events, and the end of the module. */
+/* Tests the events of a monitor, lost events, and the end of the module. */
 #include <dispatchkey-nl.h>
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The attributes of the client's requests. */
+/* Tests the attributes of the client's requests. */
 #include <errno.h>
 
 #include "client.h"

@@ -251,7 +251,7 @@ cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p,
 	return NULL;
 }
 
-/* Calls every operator, also with a buffer of the CPU. Returns the first error. */
+/* Calls every operator, including calls with a buffer of the CPU. Returns the first error. */
 static int call_all(void)
 {
 	struct buf a = { .dk = places[1] }, b = { .dk = places[1] }, c = { .dk = places[0] };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * host WHAT PLUGIN...: loads plugins, makes calls, and prints the results. test_plugins.sh
- * compares the output with the expected one.
+ * host WHAT PLUGIN...: loads plugins, makes calls, and prints the results. test_plugins.sh compares
+ * the output with the expected output.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -108,7 +108,7 @@ static void half(char **path)
 	unload(p);
 }
 
-/* The plugin may use another copy of the library, which has registrations of its own. */
+/* The plugin may use another copy of the library, which has its own registrations. */
 static void elsewhere(char **path, int in_a_namespace)
 {
 	struct loaded p = load(path[0], in_a_namespace);
@@ -375,7 +375,7 @@ static void *be_inside(void *unused)
 	return inside(&x, stay_and_return, NULL) ? "refused" : NULL;
 }
 
-/* Lets the call end when the host serves again: dlclose() waits for the call then. */
+/* Lets the call end when the host serves again, because then dlclose() waits for the call. */
 static void *release_when_unloaded(void *unused)
 {
 	while (call() != HOST)
@@ -404,7 +404,7 @@ static void forget_while_inside(char **path)
 	report("refused", !!refused);
 }
 
-/* Completes the call when the host serves again: dlclose() waits for the call then. */
+/* Completes the call when the host serves again, because then dlclose() waits for the call. */
 static void *complete(void *token)
 {
 	while (call() != HOST)

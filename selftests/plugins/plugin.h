@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The interface between host and plugin. */
+/* Declares the interface between host and plugin. */
 #ifndef _SELFTESTS_PLUGINS_PLUGIN_H
 #define _SELFTESTS_PLUGINS_PLUGIN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A library that only uses thread-local storage. With -DSTATIC the storage is in the static
+ * This library only uses thread-local storage. With -DSTATIC the storage is in the static
  * block, which has little space for libraries that are loaded late.
  */
 #ifdef STATIC

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests plugins that are loaded and unloaded, two copies of the library, and calls at the end of
-# a process. Each test runs a process of its own, whose output is compared with the expected one.
+# a process. Each test runs its own process, whose output is compared with the expected output.
 #
 # shellcheck disable=SC2317,SC2054 # functions are called by ok; the commas are ld's
 
@@ -152,7 +152,7 @@ call: 1
 $destructor
 END
 # Registrations in the plugin's own copy of the library exist only there, and those of the host
-# only in the host's copy. Both work, also in a child process.
+# only in the host's copy. Both work, even in a child process.
 there='call there: 0
 by: 3
 both in a child: 0

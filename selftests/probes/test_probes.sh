@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The library has the probes that the guide lists, with the same numbers of arguments, and each
-# is a single nop. Calls reach a probe only if a tracer has incremented its semaphore. DK_BUILD
-# is the build folder.
+# Tests that the library has the probes that the guide lists, with the same numbers of arguments,
+# and that each is a single nop. Calls reach a probe only if a tracer has incremented its semaphore.
+# DK_BUILD is the build folder.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process that traces itself as the kernel does for a tracer:
+ * Traces its own process as the kernel does for a tracer:
  * tracer NAME:LOCATION:SEMAPHORE..., with the values that readelf prints for the probes. It sets a
  * breakpoint at each probe and increments the semaphores. For each probe, it prints "PHASE NAME
  * HITS" before the semaphores are incremented, while they are, and after they are decremented.

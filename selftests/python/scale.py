@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The operator of Documentation/why.rst."""
+"""Defines the operator of Documentation/why.rst."""
 from torch.library import Library
 
 library = Library("demo", "DEF")

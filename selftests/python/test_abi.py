@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The generated structures have the layout that a compiler gives those of the headers."""
+"""Tests that the generated structures have the layout that a compiler gives the headers'
+structures."""
 import ctypes
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Calls: arguments, results, exceptions, redispatching, threads, and the end of a program."""
+"""Tests calls: arguments, results, exceptions, redispatching, threads, and the end of a program."""
 import ctypes
 import errno
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Explanations use the same words as dkctl; pictures are complete."""
+"""Tests that explanations use the same words as dkctl, and that pictures are complete."""
 import base64
 import re
 import subprocess

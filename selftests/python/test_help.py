@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every public name has help with correct examples, and type hints."""
+"""Tests that every public name has help with correct examples, and type hints."""
 import doctest
 import importlib
 import inspect

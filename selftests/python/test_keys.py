@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Layouts, keys, backends, keysets, translation, schemas."""
+"""Tests layouts, keys, backends, keysets, translation and schemas."""
 import copy
 import errno
 import pickle

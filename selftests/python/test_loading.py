@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The places where the package looks for the library, and the errors if it is missing."""
+"""Tests where the package looks for the library, and the errors if it is missing."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guards and the local state of threads."""
+"""Tests guards and the local state of threads."""
 import threading
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The reference page lists every public name of the package."""
+"""Tests that the reference page lists every public name of the package."""
 import importlib
 import inspect
 import re

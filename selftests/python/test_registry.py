@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Defining, registering, libraries, routes, tables."""
+"""Tests defining, registering, libraries, routes and tables."""
 import errno
 import gc
 import warnings
@@ -202,7 +202,7 @@ def test_table(registry):
 
 
 def test_table_of_a_device(registry, card):
-    """Objects on the device are routed by the table of the device, not by that of its backend."""
+    """Objects on the device are routed by the device's table, not by its backend's table."""
     registry.impl("t::f", None, f, label="math")
     registry.impl("t::f", "Tracer", fallthrough)
     table, backend = registry.table("t::f", device=card), registry.table("t::f")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Explanations of PyTorch's calls: with a recorded PyTorch, and with an installed one if any."""
+"""Tests explanations of PyTorch's calls: with a recorded PyTorch, and with an installed one if
+any."""
 import csv
 import importlib.metadata
 import importlib.util
@@ -560,7 +561,7 @@ def test_interrupt(tmp_path, monkeypatch, code):
         assert process.returncode == status
 
 
-# Runs each command without one of the private functions that the package uses, for each of them.
+# Runs each command once for each private function that the package uses, without that function.
 WITHOUT = """
 import os, sys, warnings
 import torch, dispatchkey.torch.__main__ as command
@@ -882,7 +883,7 @@ def blocks_of_the_guide(name, language):
 
 
 def is_printed(expected, text):
-    """Compares a text with the expected one, in which "..." matches anything, and a line "..."
+    """Compares a text with the expected text, in which "..." matches anything, and a line "..."
     matches any lines."""
     pattern = "".join(r"(?:.*\n)*?" if line == "..." else
                       ".*".join(map(re.escape, line.split("..."))) + r"\n"

@@ -259,8 +259,8 @@ print(number > enough, longest > 2, *wrong[:20], sep="\\n")
 
 @needs_pytorch_1_13
 def test_the_operator_that_a_function_calls():
-    """The name is that of PyTorch's profiler, and the overload that of a dispatch mode, which
-    runs below autograd."""
+    """The name equals that of PyTorch's profiler. The overload equals that of a dispatch mode,
+    which runs below autograd."""
     assert program("""
 import torch, torch.nn.functional as F, dispatchkey.torch as dt
 from torch.utils._python_dispatch import TorchDispatchMode

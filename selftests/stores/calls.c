@@ -191,7 +191,7 @@ static __thread unsigned int num_taken;
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* Notes the allocations of a thread, which include the library's record of it and its counters. */
+/* Notes a thread's allocations, which include the library's record and counters of the thread. */
 void *__wrap_calloc(size_t n, size_t size)
 {
 	void *p = __real_calloc(n, size);

@@ -13,7 +13,7 @@ class Difference:
         self.at = at                    # index in the expanded program
         self.command = command
         self.what = what
-        self.expected = expected        # the answer of 1.13.1, or the one by its rules
+        self.expected = expected        # the answer of 1.13.1, or the answer by its rules
         self.got = got
 
     def __str__(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The layout pytorch-1.13, as dkctl or PyTorch prints it."""
+"""Reads the layout pytorch-1.13, as dkctl or PyTorch prints it."""
 
 NAME = "pytorch-1.13"
 ALIASES = ("Autograd", "CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor",

@@ -61,7 +61,7 @@ class Generator:
         return "|".join(dict.fromkeys(names))
 
     def label(self, op):
-        """Returns a new label, or sometimes that of a function of another operator, so that both
+        """Returns a new label, or sometimes the label of another operator's function, so that both
         functions are dropped at once."""
         if self.rng.random() < 0.15:
             shared = [lb for lb, ops in self.used.items() if op not in ops and None not in ops]

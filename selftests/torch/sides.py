@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The two programs that are compared: dkctl, and the oracle, which is linked with PyTorch."""
+"""Runs the two programs that are compared: dkctl, and the oracle, which is linked with PyTorch."""
 import subprocess
 
 import program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The statements of PyTorch's own dispatcher tests, checked with the installed PyTorch.
+"""Checks the statements of PyTorch's own dispatcher tests with the installed PyTorch.
 
 "statement 13" is test 13 of the 32 tests in test_dispatch.py; the others are named
 by their subject. Both PyTorch and dkctl must give the stated answer, with the same
@@ -211,7 +211,7 @@ def check_answers(tap, pair):
 
 # states: 11.2.2, 11.2.5, 11.2.6, 11.2.22
 def check_dumps(tap, pair):
-    """Dumps of two functions at one key, of functions without a definition, of a definition."""
+    """Dumps two functions at one key, functions without a definition, and a definition."""
     def dump(*commands):
         theirs, ours = both(pair, commands + (f"dump {OP}",))
         return ours if ours == theirs else f"PyTorch:\n{theirs}\ndkctl:\n{ours}"
@@ -327,7 +327,7 @@ def check_misfits(tap, pair, told):
 
 # states: 11.2.4, 11.2.18
 def check_definitions(tap, pair, told):
-    """An inferred schema, and the alias analysis of a definition."""
+    """Tests an inferred schema, and the alias analysis of a definition."""
     for name, what, commands in (
             ("4 test_def_with_inference", "inferred",
              (f'op -s "stated::inferred{ONE}" -g "{NOWHERE}" -a CONSERVATIVE stated::inferred',
@@ -369,7 +369,7 @@ def check_installed(tap, pair):
 
 # states: 11.2.25, 11.2.30, 11.2.31
 def check_errors(tap, told):
-    """Registrations that only Python refuses."""
+    """Tests registrations that only Python refuses."""
     for name, what, text in (
             ("25 ..._for_dispatch_key_invalid, from Python", "invalid key",
              "could not parse dispatch key: invalid_key"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The differential test against an installed PyTorch 1.13.1, in TAP.
+"""Compares dkctl with an installed PyTorch 1.13.1. Prints TAP.
 
 Random programs run in dkctl and in PyTorch. Every table entry, printed set, local state
 and route is compared. For the rules that only 1.13.1 has (rules.py), its answer is

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The torture test as a module. It begins when it is loaded and ends after
- * "duration", or when it is unloaded. Progress and tests (KTAP) are in the kernel
- * log. selftests/torture/torture.sh runs it.
+ * Runs the torture test as a module. The test begins when the module is loaded, and ends after
+ * "duration" or when the module is unloaded. Progress and tests (KTAP) are in the kernel log.
+ * selftests/torture/torture.sh runs it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The torture test as a program. It adds signal handlers, forks and a plugin.
+ * Runs the torture test as a program, with signal handlers, forks and a plugin in addition.
  */
 #include "torture.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A provider whose code is loaded and unloaded during the torture test, as a
- * module or as a shared object. Its functions call torture_serve().
+ * Registers a provider whose code is loaded and unloaded during the torture test, as a module or as
+ * a shared object. Its functions call torture_serve().
  */
 #include "torture.h"
 

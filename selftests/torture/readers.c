@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls. The state of the target is read before and after each call. If it has
- * not changed, exactly one function is the right one for the call.
+ * Makes calls. The state of the target is read before and after each call. If the state has not
+ * changed, exactly one function is the right one for the call.
  */
 #include "torture.h"
 

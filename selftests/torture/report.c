@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Output: progress, a summary, and the tests in KTAP. */
+/* Prints progress, a summary, and the tests in KTAP. */
 #include "torture.h"
 
 #define NUM_TEARDOWN_TESTS	3
@@ -190,7 +190,7 @@ unsigned int torture_missing(void)
 	return missing;
 }
 
-/* Fails if a kind has not happened, because it was not tested then. */
+/* Fails if a kind has not happened, because then it was not tested. */
 static void judge_kinds(const char *what, const u64 *n, const char *const *text,
 			unsigned int num, u64 excused)
 {

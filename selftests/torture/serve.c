@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions of the operators. Each checks at its beginning and at its end
- * that its provider is registered, and checks that it is the right one for the call.
+ * Defines the functions of the operators. Each function checks at its beginning and at its end that
+ * its provider is registered, and that it is the right function for the call.
  */
 #include "torture.h"
 

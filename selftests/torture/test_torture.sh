@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The torture test in userspace: with tables, without tables, and without membarrier(). Except in
-# builds with sanitizers, also with a deliberate mistake of each kind, which must be detected.
+# Runs the torture test in userspace: with tables, without tables, and without membarrier(). Except
+# in builds with sanitizers, also runs it with a deliberate mistake of each kind, which must be
+# detected.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

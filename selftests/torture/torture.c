@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Setup and end of the torture test: the operators, the resident provider,
- * threads, the plugin's registration, and the end.
+ * Sets up and ends the torture test: the operators, the resident provider, threads, and the
+ * plugin's registration.
  */
 #include "torture.h"
 

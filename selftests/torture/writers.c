@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes. Each writer repeatedly registers a provider, makes random changes, and
- * unregisters the provider. The backend and the devices of the writer and the
- * operators that it defines have only one right function for a call; a sequence
- * counter marks changes of these.
+ * Makes changes. Each writer repeatedly registers a provider, makes random changes, and unregisters
+ * the provider. A call to the writer's backend, to its devices or to the operators that it defines
+ * has only one right function. A sequence counter marks changes of that function.
  */
 #include "torture.h"
 
@@ -62,7 +61,7 @@ struct writer {
 	struct dk_impl impls[NUM_ARRAYS][NUM_OPS];
 	bool has[NUM_ARRAYS];
 	bool has_fallback[ARRAY_SIZE(fallbacks)];
-	bool offline;		/* its backend is offline, also after it unregisters */
+	bool offline;		/* its backend is offline, even after it unregisters */
 	struct card cards[CARDS];
 	char card_names[CARDS][32];
 	struct dk_diag why;

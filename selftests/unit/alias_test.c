@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Alias keys, the maps between backends and autograd keys, and the named constant sets.
- * The expected numbers are those that PyTorch 2.14.1 and 1.13.1 printed (SEMANTICS 4).
+ * Tests alias keys, the maps between backends and autograd keys, and the named constant sets. The
+ * expected numbers are those that PyTorch 2.14.1 and 1.13.1 printed (SEMANTICS 4).
  */
 #include "keys.h"
 

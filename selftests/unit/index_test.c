@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table index of every set of at most two functionalities and any backends, compared with a
+ * Compares the table index of every set of at most two functionalities and any backends with a
  * separate model of the rules of SEMANTICS 3. The digests are those of
  * selftests/api/table_indexes.c, which also runs in the kernel.
  */

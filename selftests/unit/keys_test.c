@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keys: the layouts that have them, their sizes, slots, kinds and conversions. The
- * expected numbers are those that PyTorch 2.14.1 and 1.13.1 printed (SEMANTICS 1 and 3).
+ * Tests keys: the layouts that have them, their sizes, slots, kinds and conversions. The expected
+ * numbers are those that PyTorch 2.14.1 and 1.13.1 printed (SEMANTICS 1 and 3).
  */
 #include "keys.h"
 

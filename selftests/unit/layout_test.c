@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The numbers of every layout (SEMANTICS 1.2, 1.3 and 3), and the differences between versions
- * (SEMANTICS 1.5, 1.6, 1.8 and 4.1 to 4.5).
+ * Tests the numbers of every layout (SEMANTICS 1.2, 1.3 and 3), and the differences between
+ * versions (SEMANTICS 1.5, 1.6, 1.8 and 4.1 to 4.5).
  */
 #include <dispatchkey.h>
 #include "tap.h"

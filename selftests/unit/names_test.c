@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of keys and backends, strict and lenient parsing, and the texts of reasons. */
+/* Tests names of keys and backends, strict and lenient parsing, and the texts of reasons. */
 #include "keys.h"
 
 /* ---- names --------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Unit tests that print TAP 13. A test is a function, TEST(name) { ... }. If an expectation fails,
- * it is reported, and the test and all later ones continue. An expectation returns whether it held.
- * Each file is a program; this header defines main(). In the kernel the tests are cases of KUnit.
+ * Runs unit tests that print TAP 13. A test is a function, TEST(name) { ... }. If an expectation
+ * fails, it is reported, and the test and all later ones continue. An expectation returns whether
+ * it held. Each file is a program; this header defines main(). In the kernel the tests are cases of
+ * KUnit.
  */
 #ifndef _SELFTESTS_UNIT_TAP_H
 #define _SELFTESTS_UNIT_TAP_H

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# scripts/check-layers detects a folder of the core that uses a folder listed before it, or uses
-# lib/pytorch.
+# Tests that scripts/check-layers detects a folder of the core that uses lib/pytorch or a folder
+# listed before it.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

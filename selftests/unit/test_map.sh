@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# scripts/code-map draws the parts of a tree, and names those that it cannot draw.
+# Tests that scripts/code-map draws the parts of a tree, and names those that it cannot draw.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Wrong types do not compile, even without warning options, because the macros check types. Each
-# line that must not compile is tested together with a line that must compile and differs only
-# in a type. Prints TAP. CC= is the compiler.
+# Tests that wrong types do not compile, even without warning options, because the macros check
+# types. Each line that must not compile is tested together with a line that must compile and
+# differs only in a type. Prints TAP. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by result
 

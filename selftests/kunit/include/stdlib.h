@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The part of the C library that the unit tests need, in the kernel. */
+/* Provides the part of the C library that the unit tests need, in the kernel. */
 #ifndef _SELFTESTS_KUNIT_STDLIB_H
 #define _SELFTESTS_KUNIT_STDLIB_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Replaces liburcu, which is not packaged for musl, in programs with one thread. Read sections
- * are counted, and a grace period ends at once.
+ * Replaces liburcu, which is not packaged for musl, in programs with one thread. Read-side critical
+ * sections are counted, and a grace period ends at once.
  */
 #ifndef _SELFTESTS_UNIT_MUSL_URCU_BP_H
 #define _SELFTESTS_UNIT_MUSL_URCU_BP_H
@@ -12,7 +12,7 @@ struct urcu_bp_reader {
 	unsigned int sections;
 };
 
-/* The thread's record. As in liburcu, it exists from the first read section on. */
+/* The thread's record. As in liburcu, it exists from the first read-side critical section on. */
 static struct urcu_bp_reader stub_reader;
 #define URCU_TLS(name)		(name)
 static struct urcu_bp_reader *urcu_bp_reader;
