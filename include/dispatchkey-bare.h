@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The dispatcher in a program without an operating system: types and errnos for
- * lib/core compiled with DK_BARE. There is one thread. Interrupt handlers may only
- * complete deferred calls.
+ * Defines types, errnos and functions for programs without an operating system, in
+ * which lib/core is compiled with DK_BARE. There is one thread. Interrupt handlers
+ * may only complete deferred calls.
  */
 #ifndef _DISPATCHKEY_BARE_H
 #define _DISPATCHKEY_BARE_H
@@ -59,10 +59,10 @@ void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
 
 /**
  * dk_bare_interrupts() - let interrupt handlers complete deferred calls
- * @off: masks interrupts, and returns whether they were masked
- * @restore: takes what @off returned
+ * @off: masks interrupts and returns the previous state
+ * @restore: restores the state that @off returned
  *
- * Without it, dk_call_complete() must not be called in an interrupt handler.
+ * Without this call, dk_call_complete() must not be called in an interrupt handler.
  *
  * Context: Call it at most once, before any other function.
  */
@@ -83,8 +83,8 @@ int dk_bare_arena(void *memory, size_t size);
 /**
  * dk_bare_arena_seal() - forbid further allocations
  *
- * For programs that register everything at start. Functions that would allocate
- * return -ENOMEM from now on. Calls and unregistering need no allocation.
+ * For programs that register everything at start. Afterwards, functions that would
+ * allocate memory return -ENOMEM. Calls and unregistering need no allocation.
  *
  * Context: Any.
  */

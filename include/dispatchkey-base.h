@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The base of the other headers: keysets, objects, reasons. Included by
+ * Defines what the other headers need: keysets, objects and reasons. Included by
  * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_BASE_H

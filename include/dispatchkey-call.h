@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Calls in flight. Included by <dispatchkey.h>.
+ * Makes calls, redispatches them, and describes calls in progress. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_CALL_H
 #define _DISPATCHKEY_CALL_H
@@ -76,9 +77,9 @@ DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
  * dk_call_frame() - the frame of a call
  * @c: the call
  *
- * Most calls of the functions of DK_OP() have none. All calls of dk_call_enter() and its
- * variants have one, and so do all calls of functions that are registered as boxed, and
- * all calls that hooks observe.
+ * Most calls made with the functions of DK_OP() have no frame. Calls made with
+ * dk_call_enter() or its variants have a frame, and so do calls to functions registered
+ * as boxed, and calls that hooks observe.
  *
  * Context: Any.
  * Return: The frame, or NULL.
@@ -94,7 +95,7 @@ DK_INLINE const struct dk_frame *dk_call_frame(const struct dk_call *c)
  *
  * Context: Any.
  * Return: The @priv of dk_device_register() for a device's function, otherwise the
- * @priv of its struct dk_provider.
+ * @priv of the function's struct dk_provider.
  */
 void *dk_call_priv(const struct dk_call *c);
 
@@ -134,9 +135,10 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * must follow.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
- * called. The call is inside an RCU read section until dk_call_leave(). In the kernel,
- * for any other operator, process context, and not from inside an atomic call. In
- * userspace any thread; async-signal-safe after the thread's first call.
+ * called. The call is inside an RCU read-side critical section until dk_call_leave().
+ * In the kernel, for any other operator, process context, and not from inside an
+ * atomic call. In userspace any thread; async-signal-safe after the thread's first
+ * call.
  * Return: 0, -ENOSYS (no function for the keys), -ENOTUNIQ (ambiguous
  * AutogradOther), -ENODEV (the device is unregistered or offline, and there is no
  * other function), -EXDEV (arguments on several devices), -ENOENT (not defined),
@@ -165,7 +167,7 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
 		     const struct dk_obj *const *objs, unsigned int n);
 
 /**
- * dk_call_enter_key() - dk_call_enter() for the function registered at one key
+ * dk_call_enter_key() - dk_call_enter() for the function at a given key
  * @f: filled with the call
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
@@ -254,7 +256,8 @@ enum dk__request_flags {
  * devices of objects other than the first, and keysets without a function. @table and
  * @ks are from dk__begin(), @packed is from dk__pack(). If dk__is_entry() is true for
  * the result, the caller must call the entry's function and then dk__end(). Otherwise
- * the slot or read section is already released. All arguments are passed in registers.
+ * the slot or read-side critical section is already released. All arguments are passed
+ * in registers.
  */
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, __u64 ks,
@@ -266,20 +269,21 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 
 #ifdef __KERNEL__
 /**
- * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read section
+ * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read-side critical
+ * section
  * @f: filled with the call
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
- * Does not enter a read section. The caller's section must last until
+ * Does not enter a read-side critical section. The caller's section must last until
  * dk_call_leave().
  *
  * Context: Inside rcu_read_lock(). The operator must be atomic. This is not checked,
  * except by might_sleep() in debug kernels.
- * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV, -ENOENT
- * or -EPROTOTYPE.
+ * Return: 0, or -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV, -ENOENT or -EPROTOTYPE as
+ * dk_call_enter().
  */
 static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
 				    const struct dk_local *local,
@@ -317,8 +321,8 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  *
  * Context: Any.
  * Return: A constant sentence without a full stop: the reason for which
- * dk_call_enter() returns @error, "the function returned an error of its own" for an
- * errno that the dispatcher never returns, "no error" for 0 and above.
+ * dk_call_enter() returns @error. For an errno that the dispatcher never returns, it
+ * is "the function returned an error of its own". For 0 and above, it is "no error".
  */
 const char *dk_call_error_text(int error);
 
@@ -366,7 +370,7 @@ int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);
 
 /**
- * dk_call_boxed_key() - dk_call_boxed() for the function registered at one key
+ * dk_call_boxed_key() - dk_call_boxed() for the function at a given key
  * @op: the operator, or NULL
  * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL

@@ -53,7 +53,7 @@ int dk_key_device_type(const struct dk_layout *l, unsigned int key,
 		       const char **device, struct dk_diag *why);
 
 /**
- * dk_key_tensor_layout() - the layout of the tensors of a key
+ * dk_key_tensor_layout() - the layout of a key's tensors
  * @l: layout, NULL for v1
  * @key: any number
  * @layout: set to its name, a constant string: "Sparse", "Mkldnn" or
@@ -80,14 +80,14 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
  * PrivateUse1 is 20, but 19 up to 1.13, which has no MTIA. 8 is MAIA (formerly ORT).
  *
  * Context: Any.
- * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the version of @l has
- * no such device type.
+ * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the PyTorch version of @l
+ * has no such device type.
  */
 int dk_device_type_number(const struct dk_layout *l, const char *name,
 			  struct dk_diag *why);
 
 /**
- * dk_device_type_name() - the device type of a number
+ * dk_device_type_name() - the device type with a given number
  * @l: layout, NULL for v1
  * @number: any number
  *
@@ -97,20 +97,20 @@ int dk_device_type_number(const struct dk_layout *l, const char *name,
 const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
 
 /**
- * dk_tensor_layout_number() - PyTorch's number of a layout of tensors
+ * dk_tensor_layout_number() - PyTorch's number of a tensor layout
  * @l: layout, NULL for v1
  * @name: as for dk_compute_key(), such as "Strided"
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT) if the version of @l has
- * no such layout.
+ * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT) if the PyTorch version
+ * of @l has no such layout.
  */
 int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
 			    struct dk_diag *why);
 
 /**
- * dk_tensor_layout_name() - the layout of tensors of a number
+ * dk_tensor_layout_name() - the tensor layout with a given number
  * @l: layout, NULL for v1
  * @number: any number
  *

@@ -16,18 +16,18 @@ extern "C" {
  * struct dk_deferred - a call that continues after its function has returned
  * @size: set by dk_deferred_init()
  *
- * A job contains one. Nothing is allocated.
+ * Embed one in each job. Nothing is allocated.
  */
 struct dk_deferred {
 	__u32 size;
 	/* private: */
-	__u32 thread;			/* the number of the thread that made the call */
+	__u32 thread;			/* the ID of the thread that made the call */
 	__u64 since;			/* when the call was deferred, in ms */
 	const void *prov;		/* NULL: completed, or not deferred yet */
 	const void *reg;		/* the function */
 	struct dk_deferred *next;	/* in a list, which the dispatcher protects */
 	struct dk_deferred **link;
-	__u64 forks;			/* number of forks that led to the process of the call */
+	__u64 forks;			/* forks between the first process and the caller's */
 };
 
 /**
@@ -53,10 +53,10 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *	dk_call_complete()
  *
  * Unregistering the function, its provider or its device, and taking the device or
- * backend offline, wait until the call is completed, as they wait for calls that are
- * inside a function. After a timeout, the reason (STILL_INSIDE) names the
- * operator, and dk_provider_inside() lists the call with its age. Counters and hooks
- * observe the function's return, not the completion.
+ * backend offline, wait until the call is completed, as they wait for running calls.
+ * After a timeout, the reason (STILL_INSIDE) names the operator, and
+ * dk_provider_inside() lists the call with its age. Counters and hooks observe the
+ * function's return, not the completion.
  *
  * Unregistering does not wait for the interrupt or work that completes the call. Free
  * the interrupt, or flush the work, after unregistering.

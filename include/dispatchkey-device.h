@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Backends and devices. Included by <dispatchkey.h>.
+ * Declares backends and devices. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_DEVICE_H
 #define _DISPATCHKEY_DEVICE_H
@@ -48,8 +48,8 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * @why: filled on failure; may be NULL
  *
  * Existing objects of the backend are routed to the functions of the next name bound
- * to it. Functions at its keys whose providers have not joined it stay registered, and
- * serve the objects of the next name.
+ * to it. Functions at the backend's keys stay registered if their providers have not
+ * joined the backend. They then serve the objects of the next name.
  *
  * Context: Process context, may sleep.
  * Return: 0; -ENOENT; -EBUSY (a provider that joined the backend, or one of its
@@ -60,7 +60,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 		       struct dk_diag *why);
 
 /**
- * dk_backend_find() - look up a backend by its bound name or PyTorch's
+ * dk_backend_find() - look up a backend by its bound name or PyTorch's name
  * @reg: registry, NULL for the default one
  * @name: "edu", "PrivateUse1" or "CPU"
  * @backend: set to the backend's number
@@ -192,8 +192,8 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
  * dk_device_find() - look up a device by name
  * @reg: registry, NULL for the default one
  * @name: the name
- * @obj: set to an object on the device: its backend's Dense key and its
- *	number
+ * @obj: set to an object on the device, with the Dense key of the device's backend
+ *	and the number of the device
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
@@ -212,12 +212,11 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * @why: filled on failure, or as for dk_device_set_online(); may be NULL
  *
  * After -ETIMEDOUT the device is offline and no new call enters its functions, but a
- * call is still running. @why names it, its function and thread, and the time it is
- * known to have been running (reason STILL_INSIDE). Call this function again to
- * continue waiting; this also takes the device offline again if another caller brought
- * it online.
- * Reason UNSERVED is reported only if 0 is returned. The timeout does not cover a grace
- * period, which calls of atomic operators may prolong.
+ * call is still running. @why names the call, its function and thread, and a lower
+ * bound of its running time (reason STILL_INSIDE). Call this function again to continue
+ * waiting; this also takes the device offline again if another caller brought it
+ * online. Reason UNSERVED is reported only if 0 is returned. The timeout does not cover
+ * a grace period, which calls of atomic operators may prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.
@@ -291,7 +290,7 @@ DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backen
 }
 
 /**
- * dk_backend_is_online() - whether a backend has not been taken offline
+ * dk_backend_is_online() - whether a backend is online
  * @reg: registry, NULL for the default one
  * @backend: its number
  *
@@ -318,7 +317,7 @@ DK_INLINE struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
 /**
  * dk_obj_undefined() - make the object of PyTorch's undefined tensor
  *
- * It stands for an argument that is present but has no tensor, and has the keys
+ * The object stands for an argument that is present but has no tensor. Its keys are
  * ADInplaceOrView and AutogradOther (SEMANTICS 6.1). An absent optional argument is
  * NULL instead and adds no keys.
  *

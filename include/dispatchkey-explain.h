@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Explanations of the route of a call, step by step. Included by <dispatchkey.h>.
+ * Explains the route of a call, step by step. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_EXPLAIN_H
 #define _DISPATCHKEY_EXPLAIN_H
@@ -60,7 +60,7 @@ enum dk_step_kind {
  * @DK_VERDICT_OUTSIDE: the rule's alias key does not stand for the entry
  * @DK_VERDICT_BARS: rule 4, a function bars CompositeImplicitAutograd
  * @DK_VERDICT_BARS_NOT: rule 4, no function bars CompositeImplicitAutograd
- * @DK_VERDICT_BARRED: rule 6b, there is a function, but rule 4 bars it
+ * @DK_VERDICT_BARRED: rule 6b has a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: rule 9, the table has an entry for the key
  * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. This is
  *	the result of rule 9, and of an earlier rule that has a function but no entry
@@ -152,8 +152,8 @@ struct dk_step {
  * @ex: filled with the explanation; set @ex->size first. It need not be freed
  *
  * Context: Process context, may sleep.
- * Return: 0, even for a call that would fail, with its error in @ex; or -EINVAL
- * (size).
+ * Return: 0, or -EINVAL (size). If the call would fail, the result is still 0, and
+ * @ex->error has its errno.
  */
 int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		  const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Hooks that are called for each call, for profilers and traces. Included by
- * <dispatchkey.h>.
+ * Declares hooks, which are called for each call, for profilers and traces.
+ * Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_HOOK_H
 #define _DISPATCHKEY_HOOK_H
@@ -30,15 +30,15 @@ enum dk_hook_kind {
  * struct dk_hook_info - a call, as passed to hooks
  * @size: sizeof(struct dk_hook_info)
  * @kind: of enum dk_hook_kind
- * @depth: number of calls with hooks that this one is nested in
+ * @depth: nesting depth: the number of enclosing calls for which hooks run
  * @key: the key that it was routed by
  * @ks: its effective keyset
  * @name: name of the operator
  * @op: the operator
  * @call: the call, which has a dk_call_frame(); NULL if it has no function
- * @sequence: number of the call among those of the registry that have an
- *	autograd key in the keyset; wraps to 0 after LONG_MAX; -1 for other calls
- *	and for redispatches
+ * @sequence: sequence number of a call whose keyset has an autograd key, counted
+ *	per registry. It wraps to 0 after LONG_MAX. -1 for other calls and for
+ *	redispatches
  * @result: after the call, what it returned
  * @reserved: zero
  */
@@ -58,7 +58,7 @@ struct dk_hook_info {
 
 /**
  * enum dk_hook_flags - which calls run a hook
- * @DK_HOOK_TRACE: also redispatches, and operators that PyTorch hides from
+ * @DK_HOOK_TRACE: also redispatches, and calls of operators that PyTorch hides from
  *	profilers, such as aten::size (SEMANTICS 8.6)
  */
 enum dk_hook_flags {
@@ -72,8 +72,9 @@ struct dk_hooks;
  * @h: the hooks
  * @info: the call; valid until the function returns
  *
- * Context: Same as the call, inside an RCU read section. Must not sleep, and must not
- * register or unregister anything. May call operators; these calls run the hooks, too.
+ * Context: Same as the call, inside an RCU read-side critical section. Must not sleep,
+ * and must not register or unregister anything. May call operators; these calls run
+ * the hooks, too.
  */
 typedef void (*dk_hook_fn_t)(struct dk_hooks *h, const struct dk_hook_info *info);
 
@@ -109,11 +110,12 @@ struct dk_hooks {
  * @h: the hooks
  * @why: filled on failure; may be NULL
  *
- * Hooks are called neither for calls by one key nor for calls that fail before they
- * are routed. While no hooks are registered, calls have no branch for them.
+ * Hooks do not run for calls to the function at a given key (dk_call_enter_key()),
+ * or for calls that fail before they are routed. While no hooks are registered,
+ * calls have no branch for them.
  *
- * Context: Process context, may sleep. Only one thread at a time may register or
- * unregister @h.
+ * Context: Process context, may sleep. No other thread may register or unregister
+ * @h while this function runs.
  * Return: 0, -EINVAL (size, flags, no function), -EEXIST (already registered),
  * -ENOMEM, -ESHUTDOWN.
  */
@@ -129,8 +131,8 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  *
  * Context: Process context, sleeps until the hooks have returned.
  * Return: 0; -ENOENT if they are not registered, or were just unregistered by
- * another caller (they are not running then either); -EDEADLK from inside a hook or,
- * in the kernel, an atomic call.
+ * another caller (in both cases they are not running); -EDEADLK from inside a hook
+ * or, in the kernel, an atomic call.
  */
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
 

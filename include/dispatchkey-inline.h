@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The structures that code compiled into callers reads and writes, and the fast path
- * of a call. This is ABI: increase DK__CALL_ABI with every change.
+ * Defines the structures that code compiled into callers reads and writes, and the fast
+ * path of a call. This is ABI: increase DK__CALL_ABI with every change.
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
@@ -48,7 +48,7 @@ extern "C" {
 #else
 #define dk__load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #endif
-/* Prevents the fast path from computing values that depend on @x in advance. */
+/* Keeps the compiler from computing values that depend on @x before this point. */
 #define DK__ANEW(x)		__asm__("" : "+r"(x))
 /* Stores @v in @x. gcc would combine plain stores into vector instructions, which cost more. */
 #if defined(__KERNEL__) || defined(DK_BARE)
@@ -110,8 +110,8 @@ struct dk__table {
 };
 
 /*
- * Values of @first_direct above all index bytes. DK__COUNTS and DK__GATES are flags that
- * can be set in DK__ONE_DEVICE and DK__BY_DEVICE.
+ * Values of @first_direct above all index bytes. The flags DK__COUNTS and DK__GATES can
+ * be combined with DK__ONE_DEVICE and DK__BY_DEVICE.
  */
 #define DK__NOT_DIRECT		256	/* all calls take the slow path */
 #define DK__ONE_DEVICE		260	/* dk__find() compares the devices of all objects */
@@ -160,7 +160,7 @@ extern const __u8 dk__places[DK_NUM_BACKENDS][64];
 /* Flags in the low bits of a call's @made. */
 #define DK__CALL_BOXED		1UL	/* made with boxed arguments: generators are ignored */
 #define DK__CALL_FRAME		2UL	/* is the @call of a struct dk_frame */
-#define DK__CALL_IN_RCU		4UL	/* is inside an RCU read section until it returns */
+#define DK__CALL_IN_RCU		4UL	/* runs in an RCU read-side critical section */
 #define DK__CALL_FLAGS		7UL
 
 /**
@@ -270,7 +270,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *t
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
 	DK__HOW_TYPED = 2,		/* the operator's type may differ from the caller's */
-	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* the caller is in an RCU read section */
+	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* caller is in an RCU read-side critical section */
 };
 
 /*
@@ -364,8 +364,9 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
 #if defined(__KERNEL__) || defined(DK_BARE)
 
 /*
- * An RCU read section protects table and function until the call returns. If the
- * function may sleep, dk__to_gate() enters the gate and ends the section instead.
+ * An RCU read-side critical section protects table and function until the call
+ * returns. If the function may sleep, dk__to_gate() enters the gate and ends the
+ * section instead.
  */
 struct dk__slot {
 	struct dk__storage *at;
@@ -378,7 +379,7 @@ struct dk__slot {
 #ifdef __KERNEL__
 void dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #else
-/* Returns 0 if the gate is full; the read section has ended in that case. */
+/* Returns 0 if the gate is full; the read-side critical section has ended in that case. */
 int dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #endif
 void dk__leave_gate(struct dk__slot slot);
@@ -418,7 +419,7 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct
 	return dk__table_of(op);
 }
 
-/* The read section already protects the entry. */
+/* The read-side critical section already protects the entry. */
 DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *entry)
 {
 	(void)slot;
@@ -428,7 +429,8 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 /*
  * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL.
  * Returns 0 if the call must take the slow path; a section that dk__keep() began has
- * then ended. A section of the caller is not ended, and the slow path reports it.
+ * then ended. Does not end a section of the caller; the slow path reports such a
+ * section with __might_sleep().
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 				     const struct dk__count *at, int how)
@@ -625,7 +627,7 @@ DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 	       dk__load(decl->op) == from->op;
 }
 
-/* The redispatches of a call in a read section are inside the same section. */
+/* A redispatch of a call in a read-side critical section is inside the same section. */
 DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 {
 	return DK__FLAGS ? from->made & DK__CALL_IN_RCU : 0;

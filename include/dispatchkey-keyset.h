@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Layouts, keys and keysets. Included by <dispatchkey.h>.
+ * Declares layouts, keys and keysets. Included by <dispatchkey.h>.
  *
  * Functions that take a layout use v1 if it is NULL. Unless their Context states
  * otherwise, the functions have no side effects and can be called in any context.
@@ -66,7 +66,7 @@ const struct dk_layout *dk_layout_next(const struct dk_layout *l);
  * dk_layout_parse() - parse a layout from text
  * @text: in the format of Documentation/layouts.rst, which
  *	dk_layout_describe() writes
- * @why: filled on failure, with @name "line N: WORD"; may be NULL
+ * @why: filled on failure; may be NULL. Its member name is "line N: WORD"
  *
  * For a build of PyTorch that has no built-in layout. A text with the name of a
  * built-in layout must have the same keys as that layout.
@@ -239,8 +239,8 @@ const char *dk_kind_name(unsigned int kind);
  *
  * Context: Any.
  * Return: The set. A per-backend runtime key has the bits of its functionality and
- * its backend, a building block only the former. Undefined and alias keys have none
- * (see dk_alias_set()).
+ * its backend. A building block has only the bit of its functionality. Undefined
+ * and alias keys have none (see dk_alias_set()).
  */
 struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
 
@@ -304,7 +304,7 @@ unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionalit
 int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
 
 /**
- * dk_is_backend_key() - whether a key computes on a backend
+ * dk_is_backend_key() - whether a key is a backend key
  * @l: layout, NULL for v1
  * @key: any number
  *
@@ -409,7 +409,7 @@ size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
  * @a: a set
  * @b: the other set
  *
- * Applies to the bits of backends and of functionalities alike.
+ * Applies to backend bits and functionality bits alike.
  *
  * Context: Any.
  * Return: The bits in @a, in @b or in both.
@@ -425,7 +425,7 @@ DK_INLINE struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: the other set
  *
- * Applies to the bits of backends and of functionalities alike.
+ * Applies to backend bits and functionality bits alike.
  *
  * Context: Any.
  * Return: The bits in both.
@@ -441,7 +441,7 @@ DK_INLINE struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: the other set
  *
- * Applies to the bits of backends and of functionalities alike.
+ * Applies to backend bits and functionality bits alike.
  *
  * Context: Any.
  * Return: The bits in exactly one of them.
@@ -505,8 +505,8 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: the other set
  *
- * The bits of backends are included: {AutogradCPU} and {CPU} have CPU's bit in common.
- * The result is meaningful only if dk_keyset_has_any_valid() is true for @b.
+ * Backend bits are included: {AutogradCPU} and {CPU} have CPU's bit in common. The
+ * result is meaningful only if dk_keyset_has_any_valid() is true for @b.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -609,9 +609,9 @@ unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
  * Equivalent to PyTorch's highestPriorityTypeId().
  *
  * Context: Any.
- * Return: The highest functionality as a runtime key. A per-backend one is combined
- * with the highest backend; if the set has no backend, the result is the sentinel of
- * its block. 0 if there is no functionality.
+ * Return: The highest functionality as a runtime key. A per-backend functionality is
+ * combined with the highest backend. If the set has no backend, the result is the
+ * sentinel of the functionality's block. 0 if there is no functionality.
  */
 unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
 
@@ -634,7 +634,7 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
  * A trimmed table (of a PyTorch build for small devices) has eight entries, selected
  * by the key of highest priority: Undefined, CPU, QuantizedCPU, SparseCPU,
  * BackendSelect, ADInplaceOrView, AutogradOther, AutogradCPU. A call with any other
- * key fails with -ENOSYS. Trimming does not change sets, names, dk_keyset_slot() and
+ * key fails with -ENOSYS. Trimming does not change sets, names, dk_keyset_slot() or
  * dk_keyset_next().
  *
  * Context: Any.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Libraries: definitions and functions of one namespace, which can be released one
- * by one. Included by <dispatchkey.h>.
+ * Declares libraries: definitions and functions of one namespace, which can be
+ * released one by one. Included by <dispatchkey.h>.
  *
  * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
@@ -39,7 +39,7 @@ enum dk_library_kind {
  * @kind: of enum dk_library_kind
  * @ns: the namespace; NULL or "_" for none, in an IMPL library
  * @key: for an IMPL library, the key of its functions; DK_UNDEFINED for none
- * @debug: the library's place in the source, as a text for people
+ * @debug: human-readable place of the library in the source
  * @prov: the provider, which must be registered first
  * @core: private; NULL while it is not registered
  *
@@ -141,7 +141,8 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
  *	function, @impl->schema, with alias analysis CONSERVATIVE. If @impl->schema is
  *	also NULL, the declaration must have a signature
  * @flags: of enum dk_op_flags
- * @impl: the function, for its own key or the catch-all; its operator is @decl
+ * @impl: the function, registered at its own key or as the catch-all; its operator is
+ *	@decl
  * @h: set to a handle that releases both; may be NULL
  * @why: filled on failure; may be NULL
  *
@@ -193,7 +194,7 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0, -ENOENT (of another library), -EDEADLK or -ESHUTDOWN as
+ * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as
  * dk_provider_unregister().
  */
 int dk_handle_release(struct dk_library *lib, struct dk_handle *h);

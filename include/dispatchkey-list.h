@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The contents of a registry: its size, backends, devices, providers and limits.
- * Included by <dispatchkey.h>.
+ * Lists the contents of a registry: its size, backends, devices, providers and
+ * limits. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_LIST_H
 #define _DISPATCHKEY_LIST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Listeners: functions that are called when operators are defined, undefined or
- * implemented. Included by <dispatchkey.h>.
+ * Declares listeners: functions that are called when operators are defined, undefined
+ * or implemented. Included by <dispatchkey.h>.
  *
  * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
@@ -50,11 +50,11 @@ struct dk_event {
  * @size: sizeof(struct dk_listener)
  * @inside: private: the listener is running; zero before it is registered
  * @registry: the registry to listen to, NULL for the default one
- * @notify: the function. Called in process context, without locks of the
- *	registry, for one event at a time. It may register and unregister anything
- *	except the listener itself; events that it causes are delivered after it
- *	returns. It must return normally, not by longjmp() or an exception.
- *	Cancellation of its thread is deferred until all events are delivered
+ * @notify: the function. Called in process context, with no registry lock held, for
+ *	one event at a time. It may register and unregister anything except the
+ *	listener itself; events that it causes are delivered after it returns. It
+ *	must return normally, not by longjmp() or an exception. Cancellation of its
+ *	thread is deferred until all events are delivered
  * @priv: for the owner of the listener
  * @next: private
  * @last: private: number of the last event delivered to it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The keys that a thread or a caller includes and excludes. Included by
- * <dispatchkey.h>.
+ * Declares local state: the keys that a thread or a caller includes and excludes.
+ * Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_LOCAL_H
 #define _DISPATCHKEY_LOCAL_H
@@ -143,7 +143,7 @@ int dk_local_is_excluded(const struct dk_local *local, unsigned int key);
  * @key: a key of layout v1
  * @want: 1 to add the key, 0 to remove it
  *
- * Does nothing if dk_local_is_included() equals @want already. Removal clears only
+ * Does nothing if dk_local_is_included() already returns @want. Removal clears only
  * the bit of the functionality, not that of the backend: if CPU and CUDA are
  * included, removing CUDA also removes CPU. Equivalent to PyTorch's
  * tls_set_dispatch_key_included().
@@ -438,8 +438,8 @@ int dk_thread_init(void);
  * DK_INCLUDE() - include a set in this thread until the end of the block
  * @set: the keyset
  *
- * Like DK_LOCAL_INCLUDE(), for the thread's own local state, as are all guards whose
- * names do not begin with DK_LOCAL.
+ * Like DK_LOCAL_INCLUDE(), for the thread's own local state. All guards whose names
+ * do not begin with DK_LOCAL use that state.
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 

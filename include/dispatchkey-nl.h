@@ -14,9 +14,9 @@
  * its allocator: the caller or the library.
  *
  * Unknown attributes are ignored. For attributes that an older module does not send,
- * numbers are 0, flags are clear, strings are empty, and states are
- * DK_NL_STATE_ONLINE, except that of the counters, which is DK_NL_STATE_OFFLINE.
- * Strings are never NULL; control characters in them are replaced by '?'.
+ * numbers are 0, flags are clear, and strings are empty. A state is DK_NL_STATE_ONLINE
+ * or, for the counters, DK_NL_STATE_OFFLINE. Strings are never NULL; control
+ * characters in them are replaced by '?'.
  *
  * Errors are negative errnos; dk_nl_why() describes them. Each function that sends a
  * request to the module may return, in addition to what its own comment lists,
@@ -354,8 +354,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @name: its name
  * @unserved: an operator that has no function left for the objects of the backend or
  *	device, or empty
- * @inside: a call that is still running, as text: operator, function, task, and the
- *	time it is known to have been running; or empty
+ * @inside: a call that is still running, as text: operator, function, task, and a
+ *	lower bound of its running time; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -442,7 +442,7 @@ int dk_nl_device_get(struct dk_nl *nl, __u32 number, const char *name,
 /**
  * dk_nl_devices() - get all devices
  * @nl: the handle
- * @backend: number of the backend to list the devices of, 0 for all
+ * @backend: number of the backend whose devices to list, 0 for all
  * @devices: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
@@ -603,13 +603,13 @@ int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **op)
  * struct dk_nl_op_filter - selects operators
  * @size: sizeof(struct dk_nl_op_filter), set by the caller
  * @has_key: whether to use @key
- * @key: select those with a function at exactly this key, which may be an
- *	alias key
- * @backend: select those with a function at a key of this backend, or of one
- *	of its devices; 0 for any
- * @prefix: select those whose name begins with this; NULL for any
- * @provider: select those that this provider defines or has functions for;
- *	NULL for any
+ * @key: select operators with a function at exactly this key, which may be an alias
+ *	key
+ * @backend: select operators with a function at a key of this backend, or of one of
+ *	its devices; 0 for any
+ * @prefix: select operators whose name begins with this text; NULL for any
+ * @provider: select operators that this provider defines or has functions for; NULL
+ *	for any
  */
 struct dk_nl_op_filter {
 	__u32 size;
@@ -633,7 +633,7 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
 	      const struct dk_nl_op **ops);
 
 /**
- * dk_nl_impl_get() - get the active function at exactly one key
+ * dk_nl_impl_get() - get the active function at a given key
  * @nl: the handle
  * @op: the operator, or NULL for the backend fallback
  * @key: the key
@@ -650,13 +650,13 @@ int dk_nl_impl_get(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
  * struct dk_nl_impl_filter - selects functions
  * @size: sizeof(struct dk_nl_impl_filter), set by the caller
  * @has_key: whether to use @key
- * @key: select those at exactly this key, which may be an alias key
- * @backend: select those at a key of this backend, or of one of its devices;
- *	0 for any
- * @device: select those of the device with this number; 0 for any
+ * @key: select functions at exactly this key, which may be an alias key
+ * @backend: select functions at a key of this backend, or of one of its devices; 0
+ *	for any
+ * @device: select functions of the device with this number; 0 for any
  * @reserved: zero
- * @op: select those of this operator; NULL for any, and for backend fallbacks
- * @provider: select those of this provider; NULL for any
+ * @op: select functions of this operator; NULL for any, and for backend fallbacks
+ * @provider: select functions of this provider; NULL for any
  */
 struct dk_nl_impl_filter {
 	__u32 size;
@@ -736,7 +736,7 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
  * dk_nl_table_entry_get() - get the run that contains an entry
  * @nl: the handle
  * @op: the operator
- * @device: number of the device whose table to get it from, or 0
+ * @device: number of the device whose table has the entry, or 0
  * @device_name: its name instead of @device, or NULL
  * @slot: the entry
  * @run: set to the answer, even for an entry without a function; free it with
@@ -999,8 +999,8 @@ struct dk_nl_counter {
  * struct dk_nl_counter_filter - selects counters
  * @size: sizeof(struct dk_nl_counter_filter), set by the caller
  * @used: select only counters that are not zero
- * @op: select those of this operator; NULL for any
- * @provider: select those of functions of this provider; NULL for any
+ * @op: select counters of this operator; NULL for any @provider: select counters of
+ * this provider's functions; NULL for any
  */
 struct dk_nl_counter_filter {
 	__u32 size;
@@ -1079,8 +1079,8 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @time: time of the last of these events, in nanoseconds of CLOCK_REALTIME; 0 if
  *	unknown
  * @generation: generation of the registry when the event was sent; 0 if unknown. For
- *	DK_NL_EVENT_LOST that of the last lost event, which may be below that of events
- *	that were read before
+ *	DK_NL_EVENT_LOST it is that of the last lost event, which may be lower than
+ *	that of an event that was read earlier
  * @name: name of the operator, backend or device; empty for a backend
  *	fallback
  * @key_name: name of the key
@@ -1110,8 +1110,9 @@ struct dk_nl_event {
  * @why: filled on failure; may be NULL. Set @why->size first
  *
  * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get
- * the state, then read events. Skip the events whose generation is not above that of
- * dk_nl_info_get(), except DK_NL_EVENT_LOST: the state includes them already.
+ * the state, then read events. Skip events whose generation is not above that of
+ * dk_nl_info_get(), because the state already includes their changes. Do not skip
+ * DK_NL_EVENT_LOST.
  *
  * Context: Any thread. The library starts no threads.
  * Return: As dk_nl_open().
@@ -1132,8 +1133,8 @@ void dk_nl_monitor_close(struct dk_nl_monitor *monitor);
  * @monitor: the monitor
  *
  * poll() does not report events that were received together with an earlier one.
- * After it returns, call dk_nl_monitor_next() with a timeout of 0 until it returns
- * 0.
+ * After poll() returns, call dk_nl_monitor_next() with a timeout of 0 until it
+ * returns 0.
  *
  * Context: Any.
  * Return: A file descriptor that is readable when there are events. Do not read or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * DK_OP() and DK_IMPL(): typed operators and typed arrays of functions. Included by
- * <dispatchkey.h>.
+ * Defines DK_OP() and DK_IMPL(), for typed operators and typed arrays of functions.
+ * Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_OP_H
 #define _DISPATCHKEY_OP_H
@@ -114,7 +114,7 @@
  * DK_OP(). Their offsets must equal those in struct id##_args.
  */
 #define DK__NAMED(id, arg) __typeof__(DK__ARG(id, arg)) arg;
-/* After a comma, an array is a pointer. */
+/* The comma operator turns an array into a pointer. */
 #define DK__NO_ARRAY(id, arg)						\
 	_Static_assert(__builtin_types_compatible_p(			\
 				__typeof__(DK__ARG(id, arg)),		\
@@ -185,9 +185,9 @@
  *
  * * ``id(params)`` - call the operator with the caller's local state
  * * ``id_in(local, params)`` - call it with the local state @local
- * * ``id_rcu(local, params)`` - kernel only: as id_in(), from inside an RCU read
- *   section, which must last until it returns. The operator must be atomic. This is
- *   not checked, except by might_sleep() in debug kernels
+ * * ``id_rcu(local, params)`` - kernel only: as id_in(), from inside an RCU read-side
+ *   critical section, which must last until the call returns. The operator must be
+ *   atomic. This is not checked, except by might_sleep() in debug kernels
  * * ``id_at(op, local, params)`` - call the operator of a handle from dk_op_get()
  * * ``id_run(f, params)`` - run the function that dk_call_enter() found, any number
  *   of times before dk_call_leave()
@@ -195,8 +195,8 @@
  *   the one that @c was routed by
  * * ``id_redispatch(c, ks, params)`` - from inside a function: redispatch by a
  *   keyset
- * * ``id_for_key(op, local, key, params)`` - call the function registered at one key;
- *   see dk_call_enter_key()
+ * * ``id_for_key(op, local, key, params)`` - call the function at a given key; see
+ *   dk_call_enter_key()
  * * ``id_by_keyset(op, local, ks, params)`` - redispatch by a keyset, from outside a
  *   call; see dk_call_enter_keyset()
  * * ``id_pack(fn, c, params)`` - from inside a function: call a boxed function with
@@ -538,7 +538,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * DK_IMPL() - an element of an array for dk_impls_register()
  * @id: the operator, as in DK_OP()
  * @at: the key
- * @function: the function; one that does not have the operator's type does not compile
+ * @function: the function; a function of another type does not compile
  */
 #define DK_IMPL(id, at, function)					\
 	DK__IMPL(id, at, function, dk__##id##_fn, 0,			\
@@ -599,10 +599,10 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 		 DK__WRONG("DK_IMPL_BOXED_ATOMIC(" #id ")", #function, DK__BOXED))
 
 /**
- * DK_BOXED() - define a boxed function that calls one of an operator's type
+ * DK_BOXED() - define a boxed function that calls a function of an operator's type
  * @id: the operator
  * @boxed_name: name of the boxed function, which is static
- * @function: the function; one that does not have the operator's type does not compile
+ * @function: the function; a function of another type does not compile
  *
  * The boxed function returns -EPROTOTYPE if it is called for an operator with another
  * signature, which can happen if it is registered as a backend fallback.
@@ -622,7 +622,8 @@ static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
 struct id##_args
 
 /**
- * DK_UNBOXED() - define a function of an operator's type that calls a boxed one
+ * DK_UNBOXED() - define a function of an operator's type that calls a boxed
+ * function
  * @id: the operator
  * @name: name of the function, which is static
  * @function: a dk_boxed_fn_t

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Operators and their functions. Included by <dispatchkey.h>.
+ * Declares operators and their functions. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_OPERATOR_H
 #define _DISPATCHKEY_OPERATOR_H
@@ -57,7 +57,7 @@ enum dk_alias_analysis {
 /**
  * struct dk_op_decl - the declaration of an operator
  * @size: sizeof(struct dk_op_decl)
- * @call_abi: version of the calls inlined into callers; set by DK_OP()
+ * @call_abi: ABI version of the code inlined into callers; set by DK_OP()
  * @name: name of the operator, such as "sample::factorial"
  * @sig: its C parameters as text; NULL to skip the comparison of signatures
  * @unbox: calls the operator's function with boxed arguments; set by DK_OP()
@@ -66,13 +66,13 @@ enum dk_alias_analysis {
  *	initially be NULL
  * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int",
  *	or NULL
- * @debug: the place in the source where it is defined, as a text for people, or NULL
+ * @debug: human-readable place in the source where it is defined, or NULL
  * @alias_analysis: of enum dk_alias_analysis
  * @num_params: number of entries at @param
  * @param: describes the parameters, or NULL
  * @args_size: size of the argument struct in bytes
- * @extract: passes the objects that a boxed call dispatches on to
- *	dk_extracted(); set by DK_OP(). If NULL, they are all objects, lists and
+ * @extract: passes the objects that a boxed call dispatches on to dk_extracted(); set
+ *	by DK_OP(). If NULL, a boxed call dispatches on all objects, lists and
  *	generators in @param
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
  * @sig_mark: computed from @sig by the first call that needs it; initially
@@ -141,9 +141,9 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  * @name: the operator
  * @why: filled on failure; may be NULL
  *
- * An operator without a definition, functions and references is freed, unless it was
- * called through its declaration: then it is kept for the next definition, as long as
- * the registry (SEMANTICS 8.1).
+ * An operator without a definition, functions or references is freed. One that was
+ * called through its declaration is instead kept for the next definition, until the
+ * registry is freed (SEMANTICS 8.1).
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
@@ -157,8 +157,8 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
  * @name: the operator
  *
  * Context: Process context, may sleep.
- * Return: The operator, to be released with dk_op_put(); or NULL if it is not
- * defined, has no function and no other reference. Calls of an operator that is not
+ * Return: The operator, to be released with dk_op_put(); or NULL if it has no
+ * definition, no function and no other reference. Calls of an operator that is not
  * defined return -ENOENT.
  */
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
@@ -183,7 +183,7 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
- * All calls by this handle must have returned.
+ * All calls with this handle must have returned.
  *
  * Context: Process context, may sleep.
  */
@@ -198,7 +198,7 @@ void dk_op_put(struct dk_op *op);
  * declaration has no signature.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EPROTOTYPE (the signatures differ, or the declaration has another
+ * Return: 0, or -EPROTOTYPE (the signatures differ, or the declaration has another ABI
  * version).
  */
 int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
@@ -219,7 +219,7 @@ const char *dk_op_name(const struct dk_op *op);
  * @DK_IMPL_F_ATOMIC: may serve an atomic operator; never sleeps
  * @DK_IMPL_F_BOXED: the function is a dk_boxed_fn_t
  * @DK_IMPL_F_PLAIN: the function has the operator's type, without the struct
- *	dk_call
+ *	dk_call parameter
  * @DK_IMPL_F_BLOCK: allow a building block as key outside of the arrays of
  *	backends and devices, as in PyTorch. No call is routed to such a function,
  *	but the rules count it as registered (SEMANTICS 7.2, rules 4 and 6a)
@@ -236,7 +236,7 @@ enum dk_impl_flags {
  * struct dk_impl - a function and its key; usually an element of a constant array
  * @op: the operator; NULL for dk_fallback_register()
  * @fn: the function; NULL for a fallthrough
- * @label: name of the function, for people
+ * @label: human-readable name of the function
  * @key: a runtime key or alias key; DK_UNDEFINED is the catch-all,
  *	CompositeImplicitAutograd. In the array of a backend or device a building
  *	block means that backend's runtime key. In other arrays it is rejected,
@@ -246,8 +246,8 @@ enum dk_impl_flags {
  * @schema: the function's arguments and returns as text, such as "(Tensor _0)
  *	-> Tensor _0"; NULL if unknown
  *
- * An array of these, and everything that it points to, must stay valid until the array
- * is unregistered.
+ * An array of struct dk_impl, and everything that it points to, must stay valid until
+ * the array is unregistered.
  */
 struct dk_impl {
 	const struct dk_op_decl *op;
@@ -270,10 +270,10 @@ struct dk_impl {
  *	-> label (provider)"; and with NO_ENTRY if the layout's trimmed table has no
  *	entry for the key, so that no call can reach the function. May be NULL
  *
- * The newest function at a key is used. Registration does not wait for running
- * calls. Replaced tables and other retired objects are freed after a grace period; in
- * userspace a registration that finds 64 or more of them waits for one, with the
- * registry's lock released.
+ * The newest function at a key is used. Registration does not wait for running calls.
+ * Replaced tables and other retired objects are freed after a grace period; in
+ * userspace a registration that finds 64 or more of these objects waits for a grace
+ * period, with the registry's lock released.
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from inside a function of an atomic operator.
@@ -334,7 +334,7 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 		      struct dk_diag *why);
 
 /**
- * dk_fallback_register() - register a function for operators without one at a key
+ * dk_fallback_register() - register a function for operators that have none at a key
  * @prov: the provider
  * @impl: a fallthrough or a boxed function; must stay valid until it is
  *	unregistered with dk_impls_unregister(). If its key is an alias key, it serves

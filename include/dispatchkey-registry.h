@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Registries, and the providers that register in them. Included by <dispatchkey.h>.
+ * Declares registries, and the providers that register in them. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_REGISTRY_H
 #define _DISPATCHKEY_REGISTRY_H
@@ -100,7 +101,7 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * @size: sizeof(struct dk_provider)
  * @abi: DK_ABI_VERSION
  * @layout: name of the layout of the provider's keys
- * @name: name for people; 1 to 127 bytes of UTF-8 without spaces, control or
+ * @name: human-readable name, 1 to 127 bytes of UTF-8 without spaces, control or
  *	bidirectional characters
  * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
@@ -150,7 +151,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
 
 /**
  * dk_provider_unregister() - unregister a provider and all that it registered
- * @prov: the provider; NULL, or one that is not registered, is no error
+ * @prov: the provider; may be NULL or not registered
  *
  * After it returns 0, no call is running in the provider's functions and none will
  * enter them. New calls are routed to the next candidate. Needs no free memory. May be
@@ -161,28 +162,28 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * reason.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0; -EDEADLK from inside a function of the same provider, from inside a
- * hook or, in a kernel with CONFIG_PREEMPT_COUNT, from an atomic call (nothing has
- * changed); -ESHUTDOWN at the end of the process, when its functions are no longer
- * called but stay registered.
+ * Return: 0; -EDEADLK from inside a function of the same provider, from inside a hook or,
+ * in a kernel with CONFIG_PREEMPT_COUNT, from an atomic call (nothing has changed);
+ * -ESHUTDOWN when the process is exiting (the provider's functions stay registered, but
+ * are no longer called).
  */
 int dk_provider_unregister(struct dk_provider *prov);
 
 /**
  * dk_provider_unregister_timeout() - dk_provider_unregister() with a timeout
- * @prov: the provider; NULL, or one that is not registered, is no error
+ * @prov: the provider; may be NULL or not registered
  * @ms: how long to wait, in milliseconds; 0 to check once. The first check only
  *	begins a grace period and returns -ETIMEDOUT, even if no call is running
  * @why: filled on failure; may be NULL
  *
- * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters. After -ETIMEDOUT the
- * provider is being unregistered: it cannot register anything, and its memory and code
- * must stay valid until another call of this function or of dk_provider_unregister()
- * returns 0.
- * @why names a call that is still running, its function and thread, and the time it
- * is known to have been running (reason STILL_INSIDE); dk_provider_inside() lists all
- * running calls. The kernel does not record calls of atomic operators, and reports an
- * unfinished grace period instead (reason GRACE).
+ * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters the provider's
+ * functions. After -ETIMEDOUT the provider is being unregistered: it cannot register
+ * anything, and its memory and code must stay valid until another call of this
+ * function or of dk_provider_unregister() returns 0. @why names a call that is still
+ * running, its function and thread, and the time it is known to have been running
+ * (reason STILL_INSIDE); dk_provider_inside() lists all running calls. The kernel does
+ * not record calls of atomic operators, and reports an unfinished grace period instead
+ * (reason GRACE).
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this returns; the timeout does not cover their time.
@@ -200,15 +201,15 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 /**
  * struct dk_inside - a call that is running in a provider's function
  * @size: sizeof(struct dk_inside), set by the caller
- * @thread: number of the task or thread
+ * @thread: thread ID
  * @device: number of the device that the function belongs to, or 0
- * @is_deferred: 1 for a call whose function has returned, after
- *	dk_call_defer(), and that is not completed yet
- * @ms: lower bound of its running time in milliseconds: the time since the end of the
- *	grace period with which unregistering the provider begins, 0 before that. For a
- *	deferred call, the time since dk_call_defer()
- * @op: the operator that was called, which may be "fallback for KEY" for a call to a
- *	backend fallback that was made in userspace or is deferred
+ * @is_deferred: 1 if the call was deferred with dk_call_defer(): its function has
+ *	returned, but the call is not complete
+ * @ms: lower bound of its running time in milliseconds: the time since the first grace
+ *	period of the unregistration ended; 0 until then. For a deferred call, the time
+ *	since dk_call_defer()
+ * @op: the operator that was called, which may be "fallback for KEY" for a userspace
+ *	or deferred call to a backend fallback
  * @label: label of the function
  * @thread_name: name of the task or thread; "(exited)" for a thread that has ended
  *	without leaving the call, or a userspace thread that is running its last

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Parser and printer for schemas of operators, in PyTorch's notation. Userspace
- * only: the kernel handles a schema as text. Included by <dispatchkey.h>.
+ * Parses and prints operator schemas in PyTorch's notation. Only in userspace: the
+ * kernel handles a schema as text. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_SCHEMA_H
 #define _DISPATCHKEY_SCHEMA_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Functions that report where calls are routed, and why. Included by <dispatchkey.h>.
+ * Reports where calls are routed, and why. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_SEE_H
 #define _DISPATCHKEY_SEE_H
@@ -269,8 +269,8 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * A call only returns -ENOSYS; this function makes PyTorch's text for it. If a published
- * table is wrong, the text is that of dk_invariants_text().
+ * A call only returns -ENOSYS. This function formats a message like PyTorch's for it. If
+ * a published table is wrong, the text is that of dk_invariants_text().
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -355,7 +355,8 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
 /**
  * dk_op_is_served() - whether the published table has a function for this key
  * @op: the operator
- * @key: a runtime key; a building block stands for that of its first backend
+ * @key: a runtime key; a building block stands for the runtime key of its first
+ *	backend
  * @why: filled on failure; may be NULL
  *
  * Also true for an ambiguous entry. Equivalent to PyTorch's

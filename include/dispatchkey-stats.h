@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Counters of the calls of each function of each operator. Included by
- * <dispatchkey.h>.
+ * Counts the calls to each function of each operator. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_STATS_H
 #define _DISPATCHKEY_STATS_H
@@ -26,7 +25,7 @@ extern "C" {
  * for lack of memory.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOMEM (they stay enabled or disabled), or -ESHUTDOWN.
+ * Return: 0, -ENOMEM (the counters stay enabled or disabled), or -ESHUTDOWN.
  */
 int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
 
@@ -71,7 +70,8 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @gone: number of calls counted for functions and fallbacks that have been
  *	unregistered, and for operators that no longer have a definition or functions.
  *	The sum of all counters, @gone and @uncounted is the number of calls since the
- *	counters were enabled or reset
+ *	counters were enabled or reset, without calls that failed for another reason
+ *	than a missing function
  */
 struct dk_stats {
 	__u32 size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Translation of a keyset from one layout to another, by the names of its keys and
+ * Translates a keyset from one layout to another, by the names of its keys and
  * backends. Included by <dispatchkey.h>.
  *
  * These functions exist in userspace and on bare metal, but not in the kernel module.

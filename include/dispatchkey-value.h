@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Arguments as data: lists and generators that calls dispatch on, descriptions of an
- * operator's parameters, and the values of arguments. Included by <dispatchkey.h>.
+ * Declares arguments as data: lists and generators that calls dispatch on,
+ * descriptions of an operator's parameters, and the values of arguments. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_VALUE_H
 #define _DISPATCHKEY_VALUE_H
@@ -42,7 +43,7 @@ struct dk_list {
  * @items: array of pointers, which must stay valid as long as the list; NULL
  *	if absent
  * @n: number of pointers at @items
- * @offset: offset of the struct dk_obj in what they point to
+ * @offset: offset of the struct dk_obj in the type that they point to
  *
  * Context: Any.
  * Return: @list->head, for calls to dispatch on.

@@ -4,7 +4,8 @@
  *
  * The prototypes are the same in the kernel, in userspace and on bare metal. The
  * module exports the functions that drivers use (kmod/exports.c), and lacks those that
- * only users of PyTorch need: layouts other than v1, libraries, listeners, dumps.
+ * only users of PyTorch need, such as layouts other than v1, libraries, listeners and
+ * dumps.
  *
  * The API has five terms. An operator is called. A provider (a driver, runtime or
  * plugin) registers functions for operators. A backend is a bit of a keyset, shared by

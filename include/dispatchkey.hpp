@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The C++17 interface of dispatchkey, on top of <dispatchkey.h>: keysets, guards,
- * operators by function type, functions with state, libraries, listeners and
- * registries. The header does not throw, and needs neither exceptions nor RTTI.
+ * Defines the C++17 interface of dispatchkey, on top of <dispatchkey.h>: keysets,
+ * guards, operators by function type, functions with state, libraries, listeners
+ * and registries. The header does not throw, and needs neither exceptions nor RTTI.
  * Functions that can fail return a dk::result.
  */
 #ifndef _DISPATCHKEY_HPP
@@ -29,9 +29,9 @@
 #include <utility>
 
 /*
- * For data that each shared object must have a copy of: inline variables and the static data of
- * templates. With the default visibility, g++ makes such data unique in the process, and
- * dlclose() never unloads a shared object that has it.
+ * Marks data of which each shared object must have its own copy: inline variables and the
+ * static data of templates. With the default visibility, g++ makes such data unique in the
+ * process, and dlclose() never unloads a shared object that has it.
  */
 #define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
 
@@ -110,7 +110,7 @@ constexpr unsigned int runtime_key(unsigned int functionality, unsigned int back
 } /* namespace detail */
 
 /*
- * A struct dk_keyset with operators, which behave as PyTorch's. It is constructed
+ * A struct dk_keyset with operators that behave like PyTorch's. It is constructed
  * from keys (enum dk_key) or backends (enum dk_backend), and from raw bits only by
  * from_raw(). Convert a backend's number from dk_backend_join() or a similar function
  * with static_cast<dk_backend>().
@@ -319,8 +319,8 @@ inline dk_local &local()
 
 /*
  * Guards, which last until the end of their scope and do the same as those in C
- * (DK_LOCAL_INCLUDE() and so on). They must end in the reverse order of their beginning,
- * so they cannot be copied or moved.
+ * (DK_LOCAL_INCLUDE() and so on). They must end in the reverse of the order in which
+ * they began, so they cannot be copied or moved.
  */
 namespace detail {
 
@@ -1194,7 +1194,7 @@ template <class F> struct entry_of : entry {
 };
 
 /*
- * A definition with a declaration of its own, so that options such as the schema can differ. The
+ * A definition with its own declaration, so that options such as the schema can differ. The
  * label is its default debug text.
  */
 struct definition : entry {
@@ -1237,7 +1237,7 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 /* Returns an error for the first option that is set but not applicable, or success. */
 inline result inapplicable(unsigned int flags, dk_backend backend, dk_registry *registry)
 {
-	/* the other flags are for kinds of functions, which the callers set by the type */
+	/* the other flags state the kind of function, which the callers derive from its type */
 	if (flags & ~static_cast<unsigned int>(DK_IMPL_F_ATOMIC))
 		return refused(DK_WHY_OPTION, -EINVAL, "flags");
 	if (backend)
@@ -1272,7 +1272,7 @@ struct position {
 
 /* Options of a function's registration. All have defaults. */
 struct impl_options {
-	/* label for people; by default the function's name, or FILE:LINE if it has none */
+	/* human-readable label; by default the function's name, or FILE:LINE if it has none */
 	const char *label = nullptr;
 	/* arguments and returns, such as "(Tensor _0) -> Tensor _0"; must stay valid */
 	const char *schema = nullptr;
@@ -1297,8 +1297,8 @@ struct define_options {
 	dk_registry *registry = nullptr;
 	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
 	/*
-	 * place in the source, for people, such as DK_HERE; must stay valid. By default FILE:LINE
-	 * of the definition or, in a library, of the library
+	 * human-readable place in the source, such as DK_HERE; must stay valid. By default
+	 * FILE:LINE of the definition or, in a library, of the library
 	 */
 	const char *debug = nullptr;
 };
@@ -1391,7 +1391,7 @@ public:
 	 * Unregisters before the end of the scope, like dk_provider_unregister(). If this
 	 * fails, for example from inside the function itself, the function stays registered.
 	 * If unregistering fails in the destructor, the function stays registered forever,
-	 * and this is not reported.
+	 * and the failure is not reported.
 	 */
 	int release()
 	{
@@ -1962,7 +1962,10 @@ private:
 		return f.result = reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
 	}
 
-	/* These call a function with boxed arguments, and extract the objects to dispatch on. */
+	/*
+	 * The functions below call a function with boxed arguments, and extract the objects to
+	 * dispatch on.
+	 */
 	template <std::size_t... I>
 	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
 	{
@@ -2142,7 +2145,10 @@ public:
 		return r;
 	}
 
-	/* These release one registration (dk_handle_release()) or all (dk_library_unregister()). */
+	/*
+	 * release() releases one registration (dk_handle_release()) or all
+	 * (dk_library_unregister()).
+	 */
 	int release(dk_handle &h)
 	{
 		return state_ ? dk_handle_release(&state_->lib, &h) : 0;

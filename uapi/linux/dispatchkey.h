@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
 /*
- * dispatchkey: the bit layout "v1" of a keyset.
+ * Defines the bit layout "v1" of dispatchkey's keysets.
  *
  * v1 equals the layout of PyTorch 2.14.1 and never changes; a new key requires a
  * v2. A keyset is one 64-bit word: bit B - 1 for backend B, and bit
@@ -195,8 +195,9 @@ enum dk_slot {
 
 /*
  * The keyset of a key, which is a constant if the key is a constant. A per-backend
- * runtime key has the bits of its functionality and its backend, a building block only
- * the former. The sets of Undefined and of alias keys are empty.
+ * runtime key has the bits of its functionality and its backend. A building block has
+ * only the bit of its functionality. The sets of Undefined and of alias keys are
+ * empty.
  */
 #define DK__BLOCK(k)							\
 	(((k) - DK_START_OF_DENSE_BACKENDS) / (DK_NUM_BACKENDS + 1))
