@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The kernel's names that need only the compiler. A kernel.h includes this file after the
- * headers that have size_t and the types of <linux/types.h>.
+ * Defines the kernel's names that need only the compiler. A kernel.h includes this file after
+ * the headers that have size_t and the types of <linux/types.h>.
  */
 #ifndef _DKC_COMPILER_H
 #define _DKC_COMPILER_H

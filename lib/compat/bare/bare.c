@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The services of lib/core/base/world.h on bare metal: one thread, and memory from two
- * functions of the user.
+ * Supplies the services of lib/core/base/world.h on bare metal. There is one thread, and memory
+ * comes from two functions that the user sets.
  */
 #include "../../core/change/change.h"
 
@@ -16,7 +16,7 @@ unsigned int dk__bare_sections;
 static unsigned int depth;
 static struct dkc_inside calls[MAX_DEPTH];
 static struct dk_deferred *deferred_calls;
-static struct rcu_head *retired;	/* to be freed outside of read sections */
+static struct rcu_head *retired;	/* to be freed outside of read-side critical sections */
 
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p))
 {
@@ -88,8 +88,9 @@ void dkc_bare_free(void *p)
 }
 
 /*
- * A call of an atomic operator is a read section. Its function may change the registry while the
- * call still uses the old table, so retired objects are freed only after the section.
+ * A call of an atomic operator is a read-side critical section. Its function may change the
+ * registry while the call still uses the old table, so retired objects are freed only after the
+ * section.
  */
 void dkc_free_rcu(struct rcu_head *r)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The kernel's names on bare metal. There is one thread, and interrupt handlers make no
- * calls, so locks and barriers do nothing. A grace period ends with the outermost read section.
+ * Defines the kernel's names on bare metal. There is one thread, and interrupt handlers make no
+ * calls, so locks and barriers do nothing. A grace period ends with the outermost read-side
+ * critical section.
  */
 #ifndef _DKC_BARE_KERNEL_H
 #define _DKC_BARE_KERNEL_H

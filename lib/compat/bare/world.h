@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The services of lib/core/base/world.h on bare metal. Functions are in bare.c. */
+/* Supplies the services of lib/core/base/world.h on bare metal. Functions are in bare.c. */
 #ifndef _DKC_BARE_WORLD_H
 #define _DKC_BARE_WORLD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The kernel's names in userspace, implemented with the C library, pthreads, the compiler's
- * atomics and liburcu's bp flavour.
+ * Defines the kernel's names in userspace, with the C library, pthreads, the compiler's atomics
+ * and liburcu's bp flavour.
  */
 #ifndef _DKC_USER_KERNEL_H
 #define _DKC_USER_KERNEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The services of lib/core/base/world.h in userspace. Functions are in lib/. */
+/* Supplies the services of lib/core/base/world.h in userspace. Functions are in lib/. */
 #ifndef _DKC_USER_WORLD_H
 #define _DKC_USER_WORLD_H
 
@@ -64,7 +64,7 @@ struct dkc_grace {
 	struct dkc_grace_thread *thread;
 };
 
-/* lib/count.c: each thread counts in memory of its own. */
+/* lib/count.c: each thread counts in its own memory. */
 struct dkc_counts {
 	struct dkc_ended *block;
 	u32 id;				/* of @block */

@@ -17,8 +17,8 @@ char dkc_lower(char c);
  */
 bool dkc_has_word(const char *list, const char *word);
 /*
- * Lets a text that was cut off after @len bytes end in "...", without a part of a character in
- * UTF-8, and adds a NUL. Returns the new length.
+ * Makes a text that was cut off after @len bytes end in "..." and a NUL. Does not split a UTF-8
+ * character. Returns the new length.
  */
 size_t dkc_end_cut(char *text, size_t len);
 /* Copies @src and adds a NUL. A text that does not fit is cut off and ends in "...". */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The gate records the function and the provider of each call in flight. A call enters
- * the gate in its read section and ends the section before the function runs, unless
- * the section itself protects the provider. In userspace the slot of a call on the fast
- * path is such a record, too. Draining, dk_provider_inside() and the test for -EDEADLK
- * read these records. The gate is in kmod/gate.c for the kernel, lib/gate.c for userspace
- * and lib/compat/bare for bare metal.
+ * The gate records the function and the provider of each call in flight. A call enters the gate
+ * in its read-side critical section and ends the section before the function runs, unless the
+ * section itself protects the provider. In userspace the slot of a call on the fast path is
+ * such a record, too. Draining, dk_provider_inside() and the test for -EDEADLK read these
+ * records. The gate is in kmod/gate.c for the kernel, lib/gate.c for userspace and
+ * lib/compat/bare for bare metal.
  *
  * Each world.h defines:
  *
- * dkc_section_is_gate() True if the read section of a call protects the provider. Takes the
- *			operator's flags.
+ * dkc_section_is_gate() True if a call's read-side critical section protects the provider.
+ *			Takes the operator's flags.
  * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
  *			operator.
  * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel it points to the storage
  *			that is passed.
  * dkc_num_forks()	The number of forks between the first process and this one.
  * dkc_is_out()		True if the table is only a placeholder, because the call has neither a
- *			slot nor a read section.
+ *			slot nor a read-side critical section.
  * dkc_has_fast_calls()	True if calls can take the fast path at all.
  */
 #ifndef _DKC_GATE_H
@@ -42,7 +42,7 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 	return smp_load_acquire(&d->prov) && d->forks == dkc_num_forks();
 }
 
-/* Called with the lock of the list held. */
+/* Called with the list's lock held. */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
 {
@@ -71,13 +71,13 @@ static inline void dkc_deferred_unlink(struct dk_deferred *d)
 }
 
 /*
- * Called under the gate's lock or, in the kernel, in a read section; must not block and must
- * not enter or leave the gate. The call may return at any time, so @in->reg and @in->op are valid
- * only if the caller keeps them from being freed.
+ * Called under the gate's lock or, in the kernel, in a read-side critical section. Must not
+ * block, and must not enter or leave the gate. The call may return at any time, so @in->reg and
+ * @in->op are valid only if the caller keeps them from being freed.
  */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
-/* Called with the lock of the list held. */
+/* Called with the list's lock held. */
 static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_fn match,
 				    void *data)
 {
@@ -96,7 +96,7 @@ static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_f
 
 /*
  * Records a call of the calling thread until dkc_gate_leave() with the same @storage. Fails with
- * -ENOMEM if the slots of the thread cannot be allocated or, on bare metal, are all in use.
+ * -ENOMEM if the thread's slots cannot be allocated or, on bare metal, are all in use.
  */
 #ifndef dkc_gate_enter
 int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);
@@ -127,8 +127,8 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
  */
 void dkc_gate_wake(const void *reg);
 /*
- * Returns the number of the task or thread and copies its name. Only called in a dkc_inside_fn,
- * for a call that is not deferred.
+ * Returns the ID of the task or thread and copies its name. Only called in a dkc_inside_fn, for
+ * a call that is not deferred.
  */
 u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The string functions of the core, which is built without a libc, and the check of names.
+ * Defines the string functions of the core, which is built without a libc, and checks names.
  */
 #include "base.h"
 
@@ -31,7 +31,7 @@ size_t dkc_end_cut(char *text, size_t len)
 {
 	size_t at = len > 3 ? len - 3 : 0, end;
 
-	/* the other bytes of a character in UTF-8 are 10xxxxxx */
+	/* the continuation bytes of UTF-8 are 10xxxxxx */
 	while (at && (text[at] & 0xc0) == 0x80)
 		at--;
 	for (end = at; end < len && end < at + 3; end++)

@@ -13,7 +13,8 @@
  * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. In userspace, where slots show which
  *			tables calls use, the table is freed only when no slot points into it.
  * dkc_flush_retired()	Frees the memory that kvfree_rcu() has collected, if there is a
- *			lot of it. The caller must hold no lock, but may be in a read section.
+ *			lot of it. The caller must hold no lock, but may be in a read-side
+ *			critical section.
  * dkc_now()		Returns the time in ms, for deadlines; never 0.
  * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
  *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
@@ -29,10 +30,10 @@
  * dkc_registry_destroyed()	Called when a registry is to be freed, before its last
  *			grace period.
  * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
- *			attached. dkc_trace_call() does the same for the points of calls.
+ *			attached. dkc_trace_call() does the same for call tracepoints.
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
- * dkc_thread_depth()	Points to the number of hooked calls that the calling thread is
- *			inside. NULL if the local state counts them.
+ * dkc_thread_depth()	Points to the calling thread's nesting depth of hooked calls. NULL if
+ *			the local state counts it.
  * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
  *			the parameters of a declaration, dkc_schema_compare() with the
  *			schema of a function. Only userspace has the grammar; elsewhere all
@@ -78,7 +79,7 @@ struct dk__count;
 /* True for a writer, which holds the registry's lock or makes or frees the registry. */
 #define dkc_is_writer(reg)	(lockdep_is_held(&(reg)->lock) || (reg)->unpublished)
 #define dkc_assert_writer(reg)	lockdep_assert(dkc_is_writer(reg))
-/* The caller must be in a read section or be a writer. */
+/* The caller must be in a read-side critical section or be a writer. */
 #define dkc_deref(p, reg)	rcu_dereference_check(p, dkc_is_writer(reg))
 /* The caller must be a writer. */
 #define dkc_deref_locked(p, reg) rcu_dereference_protected(p, dkc_is_writer(reg))

@@ -13,8 +13,8 @@ struct dk_extract {
 
 /*
  * Returns the function that unpacks the arguments. DK_OP() sets it in the caller's declaration.
- * A hand-written declaration may lack it. In that case, returns the one in the declaration of
- * the registered function. That one is valid as long as the registered function.
+ * A hand-written declaration may lack it. In that case, returns the one in the registered
+ * function's declaration, which is valid as long as the registered function.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
@@ -90,8 +90,9 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 
 /*
  * Makes a call through a hand-written declaration, which has no function to extract the
- * objects. The objects are found by its description of the parameters or, if it has none, by
- * that of the definition. The latter stays valid after the read section: the operator keeps it.
+ * objects. The objects are found by the declaration's description of the parameters or, if
+ * there is none, by the definition's. The operator keeps the latter, so it stays valid after
+ * the read-side critical section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

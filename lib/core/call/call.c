@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The slow path: calls that dk__begin() and dk__find() do not make, and calls without
+ * The slow path makes calls that dk__begin() and dk__find() do not make, and calls without
  * DK_OP(). It binds declarations, compares signatures, evaluates the rules if there is no
  * table, and runs hooks and tracers. It also handles boxed functions, layouts other than v1,
  * and batches, in which one call runs its function several times.
@@ -25,7 +25,7 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 	struct dk_call *c = &f->call;
 
 	c->ks.bits = req->ks;
-	/* a copy: the table may be freed after the read section */
+	/* a copy: the table may be freed after the read-side critical section */
 	f->storage.entry.fn = req->fn;
 	f->storage.entry.reg = req->reg;
 	c->entry = &f->storage.entry;
@@ -35,8 +35,9 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 }
 
 /*
- * Finds the function and protects its provider until the call ends. Called in a read section.
- * Ends the section unless it protects the provider itself: dkc_section_is_gate().
+ * Finds the function and protects its provider until the call ends. Called in a read-side
+ * critical section. Ends the section unless the section itself protects the provider:
+ * dkc_section_is_gate().
  *
  * A provider is unpublished before its calls are waited for. A call that read an older table is
  * either in the gate or prevents the end of the grace period.
@@ -73,7 +74,7 @@ out:
 
 /*
  * Returns the table of an operator, and stores the argument description of the definition that
- * published it. Called in a read section.
+ * published it. Called in a read-side critical section.
  */
 static const struct dkc_table *table_with_args(const struct dk_op *op,
 					       const struct dkc_args **args)
@@ -92,8 +93,8 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 			break;
 		/*
 		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description belongs
-		 * to a later definition, another table was published before it: removing the
-		 * earlier definition publishes one. Then the table read below differs.
+		 * to a later definition, removing the earlier one has published another table
+		 * before it. In that case, the table read below differs.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);

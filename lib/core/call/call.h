@@ -40,7 +40,7 @@ int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__req
 
 /*
  * The fast path for calls that the dispatcher itself makes. Returns what dkc_fast_find() returns.
- * That function sets DK__SKIP_FAST so that dk__call_enter() does not try the fast path again.
+ * dkc_fast_find() sets DK__SKIP_FAST so that dk__call_enter() does not try the fast path again.
  */
 static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
 					 struct dk__request *rq, unsigned long flags,
@@ -68,9 +68,9 @@ static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slo
 }
 
 /*
- * find.c: finds the function of a call and sets @fn, @reg and @ks of @req. Called in a read
- * section or with the registry's lock held. Returns 0 or a negative errno. dkc_find_typed()
- * compares the signature first, and also serves calls at one key.
+ * find.c: finds the function of a call and sets @fn, @reg and @ks of @req. Called in a
+ * read-side critical section or with the registry's lock held. Returns 0 or a negative errno.
+ * dkc_find_typed() compares the signature first, and also serves calls at a given key.
  */
 int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);
 int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Deferred calls: calls whose function has returned, but which are not completed yet. */
+/*
+ * Defers and completes calls. The function of a deferred call has returned, but the call is not
+ * complete.
+ */
 #include "call.h"
 
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token)

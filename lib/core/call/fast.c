@@ -25,8 +25,8 @@ static inline unsigned int packed_objs(u64 packed)
 }
 
 /*
- * Returns an error, for a call that is not made. Releases the slot or read section that dk__keep()
- * took.
+ * Returns an error, for a call that is not made. Releases the slot that dk__keep() took, or ends
+ * the read-side critical section that it began.
  */
 static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed, int err)
 {
@@ -137,7 +137,7 @@ find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_
 
 /*
  * Returns false only if all objects are on one device or on none. If this returns true, the slow
- * path decides. It ignores devices that are offline.
+ * path decides, and ignores offline devices.
  */
 static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {

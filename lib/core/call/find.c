@@ -3,8 +3,9 @@
  * Finds the function for a keyset and objects: in the table of the operator or device, or by
  * the rules if there is no table.
  *
- * Used by the slow path and by explanations, in a read section or with the registry's lock
- * held. The numbers of v1 are constants; those of other layouts are in struct dk_layout.
+ * Used by the slow path and by explanations, in a read-side critical section or with the
+ * registry's lock held. The numbers of v1 are constants; those of other layouts are in struct
+ * dk_layout.
  */
 #include "call.h"
 
@@ -138,8 +139,8 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 }
 
 /*
- * Finds a function by the rules or, for a call at one key, in the lists of registrations. Reads
- * everything in one view.
+ * Finds a function by the rules or, for a call at a given key, in the lists of registrations.
+ * Reads everything in one view.
  */
 static int find_without_table(struct dk_op *op, const struct dkc_table *table, u32 device,
 			      struct dkc_request *req)

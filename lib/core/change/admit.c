@@ -40,7 +40,7 @@ static const char *definer_name(const struct dk_op_decl *decl,
 	return decl->debug ? decl->debug : prov->name;
 }
 
-/* The message is "op: earlier definition -> this one". */
+/* The message is "op: earlier definition -> new definition". */
 static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op,
 			  struct dk_diag *why)
 {
@@ -54,7 +54,7 @@ static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op,
 
 /* ---- signatures -------------------------------------------------------------- */
 
-/* True if @sig is the text of a declaration of this operator that was compared already. */
+/* True if a declaration of this operator with the text @sig was already compared. */
 static bool sig_known(const struct dk_op *op, const char *sig)
 {
 	const struct dkc_reg *r = dkc_deref_locked(op->regs, op->reg);
@@ -109,7 +109,7 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 }
 
 /*
- * Returns the length of the common beginning of two signatures, up to a comma; 0 if a message can
+ * Returns the length of the common prefix of two signatures, up to a comma; 0 if a message can
  * show both signatures.
  */
 static size_t sig_common(const char *a, const char *b)

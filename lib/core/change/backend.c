@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Private backends, which providers join by name, and the names of their keys.
+ * Binds names to private backends, which providers join, and formats and parses the names of
+ * their keys.
  */
 #include "change.h"
 

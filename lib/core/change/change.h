@@ -14,7 +14,9 @@ int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
 
-/* The functions below are called with the lock held, except those that say they take it. */
+/*
+ * The functions below are called with the lock held, unless their comments state otherwise.
+ */
 
 /* A definition, or a function at a key. */
 struct dkc_claim {

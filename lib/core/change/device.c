@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The devices of backends: their numbers, and functions of their own.
+ * Registers and unregisters devices, assigns their numbers, and finds them by name.
  */
 #include "change.h"
 
@@ -167,7 +167,7 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 		dkc_block_withdraw(b, &ch);
 		dkc_change_force(&ch);
 	} else {
-		/* another caller may have unregistered it, or its provider, and be waiting */
+		/* another caller may have unregistered the device or provider, and be waiting */
 		b = device ? dkc_block_find_withdrawn(core, NULL, device) : NULL;
 	}
 	if (b)

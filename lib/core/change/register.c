@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Registrations: of a definition, an array of functions, the functions of a device, or a backend
- * fallback. dkc_register() publishes one as a whole or not at all.
+ * Registers a definition, an array of functions, the functions of a device, or a backend
+ * fallback. dkc_register() publishes a registration as a whole or not at all.
  */
 #include "change.h"
 
@@ -174,7 +174,7 @@ static int block_admit(struct dkc_registration *r)
 		return dkc_refuse_number(r->why, DK_WHY_BAD_BACKEND, r->backend);
 	if (r->n > DKC_MAX_BLOCK)
 		return dkc_refuse(r->why, DK_WHY_TABLE_SIZE, r->prov->name);
-	/* arrays are found by their addresses, and an empty one may share that of another */
+	/* arrays are found by address, and an empty array may share another array's address */
 	if (!r->n && !r->dev && !r->fallback)
 		return 0;
 	b = dkc_block_alloc(r->prov, r->dev ? r->priv : r->prov->priv,

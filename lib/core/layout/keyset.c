@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The algebra of keysets, SEMANTICS 2 to 4. Bits outside the layout's full set are preserved
- * but never select a key, so every slot that is returned exists.
+ * Implements the algebra of keysets: SEMANTICS 2 to 4. Bits outside the layout's full set are
+ * preserved but never select a key, so every slot that is returned exists.
  */
 #include "layout.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Properties of a layout and of its keys: SEMANTICS 1.1, 1.2 and 1.7. */
+/* Returns the properties of a layout and of its keys: SEMANTICS 1.1, 1.2 and 1.7. */
 #include "layout.h"
 
 const char *dk_layout_name(const struct dk_layout *l)

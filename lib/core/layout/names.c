@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Names of keys, and parsers of keys and keysets: SEMANTICS 1.4 to 1.6.
+ * Formats names of keys, and parses keys and keysets: SEMANTICS 1.4 to 1.6.
  */
 #include "layout.h"
 
@@ -180,7 +180,7 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 		return true;
 	if (!l->privateuseone)
 		return false;
-	/* a text that does not fit is not the name of a key, and neither is its beginning */
+	/* a text that does not fit is not the name of a key, so its beginning is not parsed */
 	dkc_replace(buf, name, "PRIVATEUSEONE", "PrivateUse1");
 	return find_key(l, buf, flags, key);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Explains the route of a call: what the mask removed, the result of each rule for the entry, and
- * how each registration affects the call (enum dk_bearing). To find the latter, the call is
+ * how each registration affects the call (enum dk_bearing). To find this effect, the call is
  * routed again with the registration ignored, and the results are compared.
  */
 #include "observe.h"
@@ -144,7 +144,7 @@ static int bearing_by_trial(struct dkc_case *c, const struct dkc_reg *r)
 
 /*
  * Registrations that are offline, overridden, or of a device other than the call's cannot change
- * the route. For all others it is tried.
+ * the route. All others are tried.
  */
 static int bearing_of(struct dkc_case *c, const struct dkc_reg *r, bool is_top)
 {

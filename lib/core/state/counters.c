@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Counters: how often each function served each operator.
+ * Counts how often each function served each operator.
  *
  * Counters are numbered from 1; 0 means no counter. A struct dkc_block has the counters of its
  * functions. An operator has a counter for calls without a function, and one for each slot at
@@ -8,13 +8,13 @@
  * calls never allocate memory, and released when no call that uses them is running. Calls without
  * a counter are added up under number 0. While counting is disabled, nothing has a counter.
  *
- * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS. No other CPU or
- * thread writes them. The value of a counter is the sum over CPUs or threads minus its base,
- * which is that sum when the counter was assigned or reset. A reset changes only bases, so it
- * loses no call. When a function is unregistered, the values of its counters are added to
- * withdrawn_counts of the registry. A reset adds the values that it clears to past_counts. So the
- * number of calls since a reset is the sum of all increments minus past_counts, even if functions
- * were unregistered.
+ * Each CPU or thread increments its own counters, in blocks of DKC_COUNTS. No other CPU or thread
+ * writes them. The value of a counter is the sum over CPUs or threads minus its base, which is
+ * that sum when the counter was assigned or reset. A reset changes only bases, so it loses no
+ * call. When a function is unregistered, the values of its counters are added to withdrawn_counts
+ * of the registry. A reset adds the values that it clears to past_counts. So the number of calls
+ * since a reset is the sum of all increments minus past_counts, even if functions were
+ * unregistered.
  */
 #include "state.h"
 
@@ -367,7 +367,8 @@ static void fallback_give(const struct dkc_block *b, const struct dkc_provider *
 }
 
 /*
- * Includes operators whose table lacks the fallback: a call at one key may reach it nevertheless.
+ * Includes operators whose table lacks the fallback: a call at a given key may reach it
+ * nevertheless.
  */
 void dkc_stats_publish_block(const struct dkc_block *b)
 {

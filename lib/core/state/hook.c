@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Hooks around calls. The slow path runs them: a registry with hooks publishes tables that send
- * all calls to the slow path. The list of hooks is walked in a read section, and unregistering
- * waits for a grace period. The newest hooks are first and have the highest number, so that one
- * number stored in a call determines which hooks ran before the call.
+ * all calls to the slow path. The list of hooks is walked in a read-side critical section, and
+ * unregistering waits for a grace period. The newest hooks are first and have the highest
+ * number, so that one number stored in a call determines which hooks ran before the call.
  */
 #include "state.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Notifiers, and how many operators, functions and devices a registry has. */
+/* Calls the notifiers, and counts the operators, functions and devices of a registry. */
 #include "state.h"
 
 static void notify_all(const struct dkc_event *event)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Operators by name. An operator exists while it is defined, has functions or is held. Once a
- * struct dk_op_decl is bound to it, it exists for ever.
+ * Finds operators by name. An operator exists while it is defined, has functions or is held.
+ * Once a struct dk_op_decl is bound to it, it exists for ever.
  */
 #include "state.h"
 
@@ -302,7 +302,7 @@ void dkc_ops_free(struct dk_registry *reg)
 
 /*
  * Binds a declaration to an operator. Fails unless the operator is defined and fits. Called in a
- * read section.
+ * read-side critical section.
  */
 static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The operators sorted by name, for listings: a treap. It is a binary search tree by name, and a
- * heap by the names' hashes, which keep it as balanced as if names were inserted in random order.
- * Each operator also points to the one after it, for walks. The first listing inserts all
- * operators. From then on an operator is inserted when it is added to the table of names.
+ * Keeps the operators sorted by name, for listings, in a treap. It is a binary search tree by
+ * name, and a heap by the names' hashes, which keep it as balanced as if names were inserted in
+ * random order. Each operator also points to the one after it, for walks. The first listing
+ * inserts all operators. From then on an operator is inserted when it is added to the table of
+ * names.
  */
 #include "state.h"
 

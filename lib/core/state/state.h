@@ -75,10 +75,10 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 
 /*
  * operators.c: binds a declaration to its operator in the default registry. The operator is never
- * freed afterwards. Context: any in which calls may be made; enters a read section.
+ * freed afterwards. Context: any in which calls may be made; enters a read-side critical section.
  */
 int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
-/* The caller must hold the lock or be in a read section. */
+/* The caller must hold the lock or be in a read-side critical section. */
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 /* Passed instead of flags for a function that can serve both atomic and other operators. */
 #define DKC_ANY_CLASS	(~0u)
@@ -156,8 +156,8 @@ bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
 void dkc_registry_visit_end(struct dk_registry *reg);
 
 /*
- * devices.c: returns the device with a number, or NULL. Called with the lock held or in a read
- * section.
+ * devices.c: returns the device with a number, or NULL. Called with the lock held or in a
+ * read-side critical section.
  */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 /* The same, but returns NULL if the device or its backend is offline. */
@@ -234,8 +234,8 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n);
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * A sum over counters: the calls that a provider served, or all calls since the last reset before
- * the sum began. The caller sets @provider, and the rest to 0.
+ * A sum over counters: the calls that a provider served, or all calls, since the last reset
+ * before the sum began. The caller sets @provider, and the rest to 0.
  */
 struct dkc_calls {
 	u64 provider;		/* number of the provider; 0: all calls */
@@ -249,9 +249,9 @@ struct dkc_calls {
 
 /*
  * Adds counters to a sum. Returns true if there are more. @work limits the work: reading a counter
- * costs @each, and skipping one of another provider costs 1. The lock may be released between
- * two calls. Counting must be enabled. A function that exists from the beginning to the end of
- * the sum is added once.
+ * costs @each, and skipping another provider's counter costs 1. The lock may be released between
+ * two calls. Counting must be enabled. A function that exists from the beginning to the end of the
+ * sum is added once.
  */
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 

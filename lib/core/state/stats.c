@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Statistics: enabling, disabling, resetting and reading counters.
+ * Enables, disables, resets and reads the counters.
  */
 #include "state.h"
 
@@ -120,8 +120,8 @@ static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 }
 
 /*
- * Fills in a counter that is not one of a function. @i counts from 0: first the counters of
- * fallbacks, by slot, then that of calls without a function.
+ * Fills in a counter that belongs to no function of the operator. @i counts from 0: the
+ * counters of fallbacks, by slot, and then the counter of calls without a function.
  */
 static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat *s)
 {

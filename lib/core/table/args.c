@@ -129,7 +129,10 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 	return &args->decl;
 }
 
-/* The copy stays valid after the read section: the operator is not freed while its call runs. */
+/*
+ * The copy stays valid after the read-side critical section: the operator is not freed while its
+ * call runs.
+ */
 static const struct dkc_args *args_of_call(const struct dk_call *c)
 {
 	const struct dk_frame *f = dk_call_frame(c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Blocks, and walks over the registrations of an operator. A block holds the registrations of one
- * API call in one allocation.
+ * Allocates blocks, and walks the registrations of an operator. A block holds the registrations
+ * of one API call in one allocation.
  */
 #include "table.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Indexes of tables: the id of the function that serves each entry, and the masks. An index
- * is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
+ * Builds the indexes of tables: the id of the function that serves each entry, and the masks. An
+ * index is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
  * result is the same as that of dkc_evaluate() for each entry.
  *
  * An index depends only on the slots and alias keys at which functions are registered, and on the
@@ -241,7 +241,7 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 	memset(sc->registered, 0, sc->words * sizeof(u64));
 	memset(sc->key, 0, index_key_size(sc->words, DKC_GROUPS));
 	add_fallbacks(sc, op->flags);
-	/* those of a device are consecutive, because they are registered together */
+	/* a device's registrations are consecutive, because they are made together */
 	for (r = first; r && dkc_block_of(r) == dkc_block_of(first); r = dkc_next_reg(r))
 		add_reg(sc, l, r);
 	for (r = dkc_reg_walk(op, NULL); r && !r->of_device; r = dkc_next_reg(r))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Constant tables: for operators that are not defined or whose registry is shut down, and for
- * calls that must take the slow path.
+ * Defines constant tables: for operators that are not defined or whose registry is shut down,
+ * and for calls that must take the slow path.
  */
 #include "table.h"
 

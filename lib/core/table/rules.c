@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The evaluator: PyTorch's rules of precedence for one table entry, SEMANTICS 7.2.
+ * The evaluator applies PyTorch's rules of precedence to one table entry: SEMANTICS 7.2.
  *
  * Explanations use it, and so do calls of operators whose table could not be built. Tests check
  * tables against it.
@@ -53,7 +53,7 @@ struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device 
 		next = dkc_next_reg(r);
 		if (!r->of_device)
 			return dkc_without_device(next);
-		/* those of a device are consecutive, because they are registered together */
+		/* a device's registrations are consecutive, because they are made together */
 		if (next && dkc_block_of(next) == dkc_block_of(r))
 			return next;
 	} else if (dev) {

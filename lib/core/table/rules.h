@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The rules one by one, for the evaluator and for explanations. */
+/* Applies the rules one by one, for the evaluator and for explanations. */
 #ifndef _DKC_RULES_H
 #define _DKC_RULES_H
 

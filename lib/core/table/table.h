@@ -26,7 +26,7 @@ static inline struct dk_op *dkc_reg_op(const struct dkc_reg *r)
 /*
  * Returns the next registration of the operator. Registrations without a device come first, then
  * those of devices; each part is sorted from newest to oldest. The caller must hold the lock or
- * be in a read section.
+ * be in a read-side critical section.
  */
 static inline struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
 {
@@ -236,7 +236,7 @@ static inline bool dkc_may_serve(const struct dkc_reg *r)
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
 /*
  * Returns the function that the rules choose for a runtime key. @dev is NULL for objects on no
- * device. The caller must hold the lock or be in a read section.
+ * device. The caller must hold the lock or be in a read-side critical section.
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int f, unsigned int b, const struct dkc_view *view);
@@ -283,8 +283,8 @@ bool dkc_fallbacks_changed(struct dk_registry *reg);
 /* True if the change that dkc_fallbacks_changed() found may affect a table or its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
 /*
- * The index for an operator's table or, if @first is the first registration of a device, for its
- * table for that device; NULL if allocation fails.
+ * Returns the index for an operator's table or, if @first is the first registration of a device,
+ * for its table for that device; NULL if allocation fails.
  */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 					      const struct dkc_reg *first, bool may_sleep);
@@ -315,7 +315,8 @@ u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
  * Returns the table that the slow path uses: the published one or, if that is of kind
- * DKC_TABLE_BYPASS, the full one. The caller must hold the lock or be in a read section.
+ * DKC_TABLE_BYPASS, the full one. The caller must hold the lock or be in a read-side critical
+ * section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 
@@ -365,8 +366,8 @@ void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
 /* Frees all copies of an operator, after a grace period if they were @published. */
 void dkc_args_free(struct dk_op *op, bool published);
 /*
- * Returns the declaration that describes the arguments of a call through @decl. This is the one
- * of the definition if @decl describes no arguments, or if the signatures of both were
+ * Returns the declaration that describes the arguments of a call through @decl. It is the
+ * definition's declaration if @decl describes no arguments, or if the signatures of both were
  * compared.
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The structures of a registry. Writers hold the registry's lock. Readers are in a read section or
- * have a slot that protects the table. They read the table of an operator or, if that could not be
- * built, the registrations. A published table is immutable, except that its kind may become
- * DKC_TABLE_IN_USE after it was replaced. Of a published registration, only its links in the
- * operator's list, the state of its block, and the states of its device and backend change.
+ * The structures of a registry. Writers hold the registry's lock. Readers are in a read-side
+ * critical section or have a slot that protects the table. They read the table of an operator or,
+ * if that could not be built, the registrations. A published table is immutable, except that its
+ * kind may become DKC_TABLE_IN_USE after it was replaced. In a published registration, only the
+ * links in the operator's list, the state of its block, and the states of its device and backend
+ * change.
  */
 #ifndef _DKC_TYPES_H
 #define _DKC_TYPES_H
@@ -192,8 +193,8 @@ enum dkc_table_kind {
 };
 
 /*
- * A hash table with open addressing: the tables of the devices that have functions of their own,
- * by device number. A free slot has number 0, which stands for no device, and a copy of the
+ * A hash table with open addressing: the tables of the devices that have their own functions, by
+ * device number. A free slot has number 0, which stands for no device, and a copy of the
  * operator's own table. The first slot is always free, and at least one other slot is free, so
  * that every search ends.
  */
@@ -476,8 +477,8 @@ struct dkc_pick {
 /* The state of a struct dk_frame. */
 enum dkc_call_state {
 	DKC_CALL_IN_GATE,	/* the call is in the gate */
-	DKC_CALL_IN_SECTION,	/* the call is in a read section of its own */
-	DKC_CALL_IN_CALLERS,	/* the call is in a read section of its caller */
+	DKC_CALL_IN_SECTION,	/* in its own read-side critical section */
+	DKC_CALL_IN_CALLERS,	/* in a read-side critical section of its caller */
 	DKC_CALL_HOOKED = 4,	/* a flag: hooks ran before the call */
 	DKC_CALL_TRACED = 8,	/* a flag: tracers are notified after the call */
 };
@@ -490,7 +491,7 @@ struct dkc_request {
 	unsigned int n;
 	bool mask;		/* remove fallthroughs; not for a redispatch or a call by keyset */
 	bool boxed;		/* the caller has boxed arguments */
-	bool in_rcu;		/* the caller is in a read section */
+	bool in_rcu;		/* the caller is in a read-side critical section */
 	struct dk_op_decl *decl;	/* whose signature is compared, or NULL */
 	u64 ks;
 	dk_fn_t fn;
