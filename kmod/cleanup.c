@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregisters what a module has left registered when it is unloaded. A registration takes no
+ * When a module is unloaded, unregisters what it has left registered. A registration takes no
  * reference on the module, so that its exit function can run and unregister. What that function
  * leaves is unregistered here, in all registries, before the text of the module is freed. Like
  * dk_provider_unregister(), this waits for the provider's running calls.

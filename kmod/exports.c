@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The exported symbols, in namespace DISPATCHKEY. */
+/* Exports the symbols, in namespace DISPATCHKEY. */
 #include <linux/export.h>
 
 #include <dispatchkey.h>

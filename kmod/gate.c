@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gate of the kernel module: records which task is inside a function of which provider.
+ * The gate of the kernel module records which task is running a function of which provider.
  *
- * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call
- * takes the next slot with preemption disabled, so that no two tasks take the same one,
- * and frees it when it returns, on any CPU. Taking and freeing a slot use no lock. They
- * write no cache line that another CPU uses, unless the task has migrated meanwhile. A
- * call that finds no free slot is added to the overflow list of its CPU.
+ * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call takes the
+ * next slot with preemption disabled, so that no two tasks take the same slot, and frees the
+ * slot when it returns, on any CPU. Taking and freeing a slot use no lock. They write no cache
+ * line that another CPU uses, unless the task has migrated meanwhile. A call that finds no free
+ * slot is added to the overflow list of its CPU.
  *
  * A task that waits for the calls of a provider reads all slots and overflow lists. Before
  * that, it has unpublished the functions and waited for a grace period, so every call that
@@ -202,8 +202,9 @@ static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 }
 
 /*
- * Called in the read section of a call that has found its function. Enters the gate and ends
- * the section. Copies the entry first, because the table may be freed after the section.
+ * Called in the read-side critical section of a call that has found its function. Enters the
+ * gate and ends the section. Copies the entry first, because the table may be freed after the
+ * section.
  */
 void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 {
@@ -423,9 +424,9 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * The read section keeps the memory of each task for which @match is called, even if the task
- * exits. But the call of a task that an oops killed stays recorded. That task may already be
- * freed, and another task at the same address is then mistaken for it.
+ * The read-side critical section keeps the memory of each task for which @match is called, even
+ * if the task exits. But the call of a task that an oops killed stays recorded. That task may
+ * already be freed, and another task at the same address is then mistaken for it.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -507,7 +508,8 @@ void dkc_notice_wait(const char *prov, const char *call)
 }
 
 /*
- * Called in the read section of any_recorded(). The task may already be freed, as described there.
+ * Called in the read-side critical section of any_recorded(). The task may already be freed, as
+ * described there.
  */
 u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {

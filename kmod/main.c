@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dispatchkey.ko: init and exit, the default registry, and the notifier of modules that
- * are unloaded.
+ * Loads and unloads dispatchkey.ko, and defines the default registry and the notifier of
+ * modules that are unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -75,9 +75,9 @@ no_notifier:
 }
 
 /*
- * A module that uses symbols of this one holds a reference on it, so no such module is loaded now.
- * No rcu_barrier() is needed: memory is freed only with kvfree_rcu(), which calls no code of this
- * module.
+ * A module that uses symbols of this module holds a reference on it, so no such module is loaded
+ * now. No rcu_barrier() is needed: memory is freed only with kvfree_rcu(), which calls no code of
+ * this module.
  */
 static void __exit dispatchkey_exit(void)
 {

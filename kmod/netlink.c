@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink family, helper functions of its commands, and the commands info-get, layout-get
- * and limit-get.
+ * Defines the netlink family, helper functions of its commands, and the commands info-get,
+ * layout-get and limit-get.
  */
 #include <linux/module.h>
 
@@ -17,10 +17,10 @@ static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 
 /*
  * Commands run in parallel, and the registry has its own lock. While a command waits for calls,
- * no generic netlink family can be registered. While a registration waits for that, the kernel
- * lets no command of any family begin. DRAIN_TIMEOUT_MS limits the waits. With resv_start_op 0,
- * the kernel checks the reserved header fields of all commands. Only commands older than that
- * check need an exemption.
+ * no generic netlink family can be registered. While such a registration waits, the kernel
+ * starts no command of any family. DRAIN_TIMEOUT_MS limits the waits. With resv_start_op 0, the
+ * kernel checks the reserved header fields of all commands. Only commands older than that check
+ * need an exemption.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,
@@ -158,8 +158,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 }
 
 /*
- * Refuses a client that was built for another layout: it would mistake the numbers of keys for
- * those of other keys.
+ * Refuses a client that was built for another layout, because it would take key numbers for
+ * other keys.
  */
 static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
@@ -284,8 +284,8 @@ int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- limits ------------------------------------------------------------------- */
 
 /*
- * Sets *@limit to limit @i. The first limit is that of the events, the others are those of the
- * registry.
+ * Sets *@limit to limit @i. Limit 0 is the limit of the event queue. The other limits are the
+ * registry's.
  */
 static int limit_at(unsigned int i, struct dk_limit *limit)
 {

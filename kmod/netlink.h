@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The netlink family, to query and to control the default registry. Numbers, policies
- * and the table of operations are generated from
+ * Declares the netlink family, which queries and controls the default registry. Numbers,
+ * policies and the table of operations are generated from
  * Documentation/netlink/specs/dispatchkey.yaml by scripts/netlink-gen.
  */
 #ifndef _DK_NETLINK_H

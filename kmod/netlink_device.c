@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The commands for backends, devices and providers. They list them, take backends and devices
- * online and offline, and release the names of backends.
+ * These commands list backends, devices and providers, take backends and devices online and
+ * offline, and release the names of backends.
  */
 #include "netlink.h"
 
 #define MAX_PROVIDER_NAMES	16	/* in the message about a backend */
 #define MAX_CALLS_INSIDE	8	/* in the message about a provider */
 /*
- * The time that one request waits for calls on the backend or device that it takes offline.
- * If a generic netlink family is registered or unregistered during this wait, all generic netlink
- * requests of the machine wait, too. A grace period is added.
+ * The time that one request waits for calls on the backend or device that it takes offline. If a
+ * generic netlink family is registered or unregistered during this wait, all generic netlink
+ * requests of the machine wait, too. The wait for a grace period is not included.
  */
 #define DRAIN_TIMEOUT_MS	1000
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Events: changes of the registry are sent to a multicast group. An event is queued in a
- * preallocated ring, so that queueing neither sleeps, allocates nor fails. A delayed work item
+ * preallocated ring, so that queueing never sleeps, allocates or fails. A delayed work item
  * sends it some milliseconds later. Repeated events about the same object are merged into one
  * message with a count.
  */

@@ -103,7 +103,7 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 #define DK_NL_WORK_MAX		4096
 /* Like DK_NL_WORK_MAX, for sorting operators by name: in compared names and visited slots. */
 #define DK_NL_ORDER_MAX		2048
-/* The maximum number of restarts of an answer, each because the registry has changed. */
+/* How often an answer may be restarted because the registry has changed. */
 #define DK_NL_STARTS_MAX	8
 
 /*

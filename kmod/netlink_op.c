@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command op-get: one operator with its functions, or a dump of operators without
+ * The command op-get reports one operator with its functions or, in a dump, operators without
  * functions.
  */
 #include "netlink_impl.h"

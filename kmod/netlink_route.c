@@ -245,9 +245,9 @@ struct dk_nl_route_request {
 };
 
 /*
- * The position of the dump. All steps are of one @generation. @step counts the steps before
- * those of functions, and @walk.item those of functions. The last step, after all functions, is
- * that of the backend fallback.
+ * The position of the dump. All steps are of one @generation. @step counts the steps before the
+ * functions' steps, and @walk.item counts the functions' steps. The last step, after all
+ * functions, is about the backend fallback.
  */
 struct dk_nl_route_walk {
 	struct dk_nl_walk walk;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The commands stats-get and stats-set: the numbers of calls that each function has served for
- * each operator.
+ * The command stats-get reports how many calls each function has served for each operator, and
+ * stats-set controls the counters.
  */
 #include <linux/cpumask.h>
 #include <linux/mutex.h>
@@ -32,7 +32,7 @@ struct dk_nl_stat {
 
 /* A value of enum dk_nl_readers. Written under stats_set_lock. */
 static u8 readers = DK_NL_READERS_ALL;
-/* Serialises stats-set: a request that fails must restore the value of readers that it found. */
+/* Serialises stats-set: a request that fails must restore the previous value of readers. */
 static DEFINE_MUTEX(stats_set_lock);
 
 bool dk_nl_may_read_counters(struct sk_buff *request)
@@ -187,9 +187,9 @@ static int fill_stat(struct sk_buff *skb, const struct dk_op *op,
 }
 
 /*
- * Sets *@s to counter @i of an operator. Its counters are those of functions, then those of
- * backend fallbacks, then that of calls that nothing served. Returns false if there is no
- * counter @i.
+ * Sets *@s to counter @i of an operator. The counters are in this order: those of functions,
+ * those of backend fallbacks, and that of calls that nothing served. Returns false if there is
+ * no counter @i.
  */
 static bool stat_at(const struct dk_op *op, const struct dk_nl_impls *impls,
 		    u32 i, struct dk_nl_stat *s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command table-get: the table of an operator, as runs of consecutive entries that
+ * The command table-get reports the table of an operator, as runs of consecutive entries that
  * have the same function by the same rule.
  */
 #include <linux/sched/signal.h>
@@ -49,7 +49,7 @@ struct dk_nl_table_walk {
 	u32 device;		/* the result of table_device() */
 };
 
-/* At most the limit of one hold, so that sums do not overflow. */
+/* Returns at most the limit of work in one critical section, so that sums do not overflow. */
 static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
 {
 	return min_t(u32, dkc_evaluation_work(op, dev), DK_NL_WORK_MAX);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tracepoints. Names of keys and devices are looked up here, only while a
+ * Defines the tracepoints. Names of keys and devices are looked up here, only while a
  * tracepoint is enabled.
  */
 #include "../lib/core/change/change.h"
@@ -62,7 +62,7 @@ void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool unregiste
 
 /* ---- calls ------------------------------------------------------------------ */
 
-/* The number of enabled tracepoints of calls. Written under the kernel's tracepoints_mutex. */
+/* The number of enabled call tracepoints. Written under the kernel's tracepoints_mutex. */
 u32 dkc_call_tracers;
 
 int dkc_trace_calls_begin(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The services of lib/core/base/world.h in the kernel. */
+/* Supplies the services of lib/core/base/world.h in the kernel. */
 #ifndef _DK_KMOD_WORLD_H
 #define _DK_KMOD_WORLD_H
 
@@ -25,7 +25,10 @@
 #define dkc_free_table_rcu(table)	kvfree_rcu(table, rcu)
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
-/* kmod/gate.c. As often as the kernel reports a network device that is still in use. */
+/*
+ * In milliseconds, as for the kernel's "waiting for %s to become free". dkc_notice_wait() is in
+ * kmod/gate.c.
+ */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
@@ -55,11 +58,11 @@ void dkc_registry_destroyed(struct dk_registry *reg);
 #define dkc_schema_check_decl(decl, why)	0
 #define dkc_schema_compare(declared, inferred, why)	0
 
-/* kmod/trace.c: enabled tracepoints of calls */
+/* kmod/trace.c: number of enabled call tracepoints */
 extern u32 dkc_call_tracers;
 #define dkc_calls_are_traced()	(READ_ONCE(dkc_call_tracers) != 0)
 
-/* kmod/trace.h. Enabling a tracepoint of calls replaces tables: see dkc_change_traced(). */
+/* kmod/trace.h. Enabling a call tracepoint replaces tables: see dkc_change_traced(). */
 DECLARE_TRACEPOINT(dk_register);
 DECLARE_TRACEPOINT(dk_unregister);
 DECLARE_TRACEPOINT(dk_publish);
