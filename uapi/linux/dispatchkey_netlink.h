@@ -10,7 +10,7 @@
 #define DK_GENL_VERSION	1
 
 /**
- * enum dk_nl_state - State of a backend, of a device, or of counting.
+ * enum dk_nl_state - State of a backend, a device or the counters.
  * @DK_NL_STATE_OFFLINE: It serves no calls. For counters, calls are not
  *   counted.
  * @DK_NL_STATE_ONLINE: It serves calls. For counters, calls are counted.
@@ -59,7 +59,7 @@ enum dk_nl_impl_flags {
 /**
  * enum dk_nl_provenance - The rule that decides a table entry.
  * @DK_NL_PROV_MISSING: None. Nothing serves the entry.
- * @DK_NL_PROV_KERNEL: A function at this key itself.
+ * @DK_NL_PROV_KERNEL: A function at exactly this key.
  * @DK_NL_PROV_DEFAULT_BACKEND: CompositeExplicitAutograd, with or without
  *   NonFunctional.
  * @DK_NL_PROV_NESTED: CompositeImplicitAutogradNestedTensor.
@@ -149,7 +149,7 @@ enum dk_nl_bearing {
 
 /**
  * enum dk_nl_stat_kind - What a counter counts.
- * @DK_NL_STAT_IMPL: Calls of the operator that a function of its own served.
+ * @DK_NL_STAT_IMPL: Calls of the operator that one of its functions served.
  * @DK_NL_STAT_FALLBACK: Calls of the operator that a backend fallback served.
  * @DK_NL_STAT_MISSING: Calls of the operator that nothing served.
  */
@@ -160,7 +160,7 @@ enum dk_nl_stat_kind {
 };
 
 /**
- * enum dk_nl_readers - Who may read the counters.
+ * enum dk_nl_readers - Which users may read the counters.
  * @DK_NL_READERS_ALL: Every user.
  * @DK_NL_READERS_ADMINS: Users with CAP_NET_ADMIN.
  */
