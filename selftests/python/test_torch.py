@@ -95,7 +95,7 @@ def test_explain(fake):
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "aten::add.Tensor in PyTorch 1.13.1+cpu, layout pytorch-1.13"
-    path = out.split("path, if each function redispatches to the keys below its own:\n")[1]
+    path = out.split("path, if each function redispatches as PyTorch's generated ones do:\n")[1]
     assert [line for line in path.splitlines() if line.startswith("  ") and "rule" not in line] == [
         "  1.  AutogradCPU: ./torch/csrc/autograd/generated/VariableType_2.cpp:16915 "
         "[autograd kernel]",
@@ -205,7 +205,7 @@ keys that differ:
   effective  - CPU, AutogradCPU
              + CUDA, AutogradCUDA
 
-path, if each function redispatches to the keys below its own:
+path, if each function redispatches as PyTorch's generated ones do:
     AutogradCPU, in b AutogradCUDA: ./torch/csrc/autograd/generated/VariableType_2.cpp:16915 \
 [autograd kernel]
   - CPU: ./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]

@@ -393,3 +393,27 @@ print([hop.key.name for hop in dt.explain(torch.eye, 3, device="cuda:1").hops])
         status, out, _err = command("explain", "aten::empty.memory_format", *device)
         assert status == 0 and f"\n  2.  {end}: ./build/aten/src/ATen/Register" in out
         assert f"arguments dtype, layout and device: {end}.\n" in out
+
+
+@needs_pytorch_1_13
+def test_a_function_of_autograd_skips_the_other_autograd_keys():
+    """Of two autograd keys, only the function at the higher one is entered."""
+    assert program(OPERATORS + """
+csr, x = torch.eye(2).to_sparse_csr(), torch.ones(2, 2)
+library = torch.library.Library("aten", "IMPL")
+library.impl("relu", lambda *args: entered.append("AutogradCPU"), "AutogradCPU")
+library.impl("relu", lambda *args: entered.append("NestedTensorCPU"), "NestedTensorCPU")
+library.impl("mm", lambda *args: entered.append("AutogradOther"), "AutogradOther")
+library.impl("mm", lambda *args: entered.append("SparseCsrCPU"), "SparseCsrCPU")
+for function, *args in (torch.relu, TENSORS["nested"]), (torch.mm, csr, x):
+    call = dt.explain(function, *args)
+    entered.clear()
+    try:
+        function(*args)
+    except RuntimeError:
+        pass            # the functions here return nothing
+    print([hop.key.name for hop in call.hops], entered)
+""") == """\
+['AutogradNestedTensor', 'NestedTensorCPU'] ['NestedTensorCPU']
+['AutogradCPU', 'SparseCsrCPU'] ['SparseCsrCPU']
+"""

@@ -8,7 +8,7 @@ from typing import Iterator, Optional
 
 from .._explain import names_of
 from .._keyset import KeySet
-from ._path import Hop, TorchCall
+from ._path import PATH_HEADING, Hop, TorchCall
 from ._words import html_table
 
 
@@ -101,7 +101,7 @@ class TorchDiff:
                     name = ""
         if lines[-1] == "keys that differ:":
             lines[-1] += " none"
-        lines += ["", "path, if each function redispatches to the keys below its own:"]
+        lines += ["", PATH_HEADING]
         lines += [str(row) for row in self.rows]
         return "\n".join([*lines, "", self._end()])
 

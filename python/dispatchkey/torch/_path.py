@@ -23,6 +23,7 @@ from ._check import differences
 from ._words import key_of_options
 
 _COLUMNS = 100
+PATH_HEADING = "path, if each function redispatches as PyTorch's generated ones do:"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class TorchCall:
     operator     the operator's name
     version      of PyTorch
     explanation  the first step, with all sets
-    hops         the path, if each function redispatches to the keys below its own
+    hops         the path, if each function redispatches as PyTorch's generated ones do
     differences  entries of PyTorch's table that differ from the rules; normally none
     entries      the number of entries that were compared
     under        the modes of PyTorch that the call is made under, such as "autocast"
@@ -120,7 +121,7 @@ class TorchCall:
         under = f", under {', '.join(self.under)}" if self.under else ""
         lines = [f"{self.operator} in PyTorch {self.version}, layout {layout}{under}", "",
                  str(self.explanation), "",
-                 "path, if each function redispatches to the keys below its own:"]
+                 PATH_HEADING]
         # The rules of the first step are already printed above.
         lines += [f"  {i}.  {hop if i > 1 else hop.summary}" for i, hop in enumerate(self.hops, 1)]
         if any(hop.key.name == "BackendSelect" for hop in self.hops[:-1]):
@@ -207,6 +208,13 @@ def _hop(why: Explanation, stale: dict[str, _stale.StaleEntry]) -> Hop:
     return Hop(why.route.key, entry.label, f"stale {real.functions[0].rule}", why, real.sources[0])
 
 
+def _after(key: Key) -> KeySet:
+    """Return the keys that a function at this key redispatches to."""
+    # Functions of autograd skip the other autograd keys.
+    is_autograd = key.functionality in key.layout.constant("autograd_dispatch_keyset")
+    return key.layout.constant("after_autograd_keyset") if is_autograd else key.below
+
+
 # The operators whose functions at BackendSelect redispatch without the keys of the tensors.
 _PINNED = ("aten::is_pinned", "aten::_pin_memory")
 
@@ -216,7 +224,7 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
     """Return the path; takes_any: whether the operator dispatches on any of its arguments."""
     hops = [_hop(first, stale)]
     while not _ends(hops[-1]):
-        left = hops[-1].why.route.effective & hops[-1].key.below
+        left = hops[-1].why.route.effective & _after(hops[-1].key)
         if hops[-1].key in left:       # PythonDispatcher stays in the set
             left -= hops[-1].key
         if hops[-1].key.name == "BackendSelect":
