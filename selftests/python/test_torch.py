@@ -1051,7 +1051,7 @@ True ['AutogradMeta (no function)']
 
 @needs_pytorch
 def test_vmap_is_that_of_calls():
-    """A call inside vmap first reaches the function at FuncTorchBatched."""
+    """A call inside vmap calls the operator again with other keys, and the path ends there."""
     assert program(NOTES_ITS_KEY + """
 seen.clear()
 try:
@@ -1062,9 +1062,13 @@ try:
     vmap(torch.ops.demo.f)(x)
 except RuntimeError:
     pass                # the function returns what vmap does not expect
-keys = [key for key in path("vmap") if key in ("FuncTorchBatched", "AutogradCPU", "CPU")]
-print(seen[0], keys[0], found["vmap"].difference.parts_at.b.key)
-""") == "FuncTorchBatched FuncTorchBatched FuncTorchDynamicLayerFrontMode\n"
+print(seen[0], path("vmap"), found["vmap"], str(found).splitlines()[-1], sep="\\n")
+""") == """\
+FuncTorchBatched
+['FuncTorchDynamicLayerFrontMode']
+with FuncTorchDynamicLayerFrontMode
+FuncTorchDynamicLayerFrontMode calls operators with other keys, which this path does not follow.
+"""
 
 
 @needs_pytorch
@@ -1176,12 +1180,12 @@ def test_operators_without_tensors(tmp_path):
     """A call without tensors and its redispatches are routed by the local state."""
     assert program(f"""
 import dispatchkey.torch as dt
-call = dt.explain_under("aten::empty.memory_format", [], ["vmap"])
+call = dt.explain_under("aten::empty.memory_format", [], ["no_grad"])
 print([hop.key.name for hop in call.hops])
 print(dt.what_if(call, ["cuda"])["cuda"].difference.is_same)
 with open({str(tmp_path / "x.dkt")!r}, "w") as f:
     f.write(dt.transcript(call))
-""").endswith("'FuncTorchDynamicLayerBackMode', 'BackendSelect', 'CPU']\nFalse\n")
+""") == "['BackendSelect', 'CPU']\nFalse\n"
     assert replayed(tmp_path / "x.dkt")[0] == 0
 
 

@@ -417,3 +417,54 @@ for function, *args in (torch.relu, TENSORS["nested"]), (torch.mm, csr, x):
 ['AutogradNestedTensor', 'NestedTensorCPU'] ['NestedTensorCPU']
 ['AutogradCPU', 'SparseCsrCPU'] ['SparseCsrCPU']
 """
+
+
+@needs_pytorch_1_13
+def test_functions_that_do_not_redispatch():
+    """The path ends where a mode, a subclass, functorch or functionalization takes over."""
+    assert program(OPERATORS + """
+import functorch
+from functorch.experimental import functionalize
+from torch.utils._python_dispatch import TorchDispatchMode
+class Wrapper(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        entered.append("class")
+        return torch.ones(1)
+class Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        entered.append("mode")
+        return torch.ones(1)
+library = torch.library.Library("aten", "IMPL")
+for key in "CPU", "FuncTorchGradWrapper":
+    library.impl("sin", lambda a, key=key: entered.append(key) or torch.ones(1), key)
+def show(tensor):
+    call = dt.explain("aten::sin", tensor)
+    entered.clear()
+    torch.sin(tensor)
+    print([hop.key.name for hop in call.hops], entered)
+    print(*(line for line in str(call).splitlines() if "not follow" in line))
+    return tensor.sum()
+show(torch.Tensor._make_wrapper_subclass(Wrapper, (2,)))
+with Mode():
+    show(torch.ones(2))
+functorch.grad(show)(torch.ones(2))
+functionalize(show)(torch.ones(2))
+a = dt.explain("aten::sin", torch.ones(2))
+with Mode():
+    b = dt.explain("aten::sin", torch.ones(2))
+found = dt.diff(a, b)
+print([str(row).split(":")[0] for row in found.rows], str(found).splitlines()[-1] == b.note)
+""") == """\
+['PythonTLSSnapshot', 'AutogradCPU', 'Python'] ['class']
+Python calls __torch_dispatch__ of the mode or of the tensor's class, which this path does not \
+follow.
+['PythonTLSSnapshot', 'AutogradCPU', 'Python'] ['mode']
+Python calls __torch_dispatch__ of the mode or of the tensor's class, which this path does not \
+follow.
+['FuncTorchDynamicLayerFrontMode'] ['CPU']
+FuncTorchDynamicLayerFrontMode calls operators with other keys, which this path does not follow.
+['FuncTorchDynamicLayerFrontMode'] ['CPU']
+FuncTorchDynamicLayerFrontMode calls operators with other keys, which this path does not follow.
+['  + PythonTLSSnapshot', '    AutogradCPU', '  + Python'] True
+"""

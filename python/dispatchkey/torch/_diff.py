@@ -51,7 +51,8 @@ class TorchDiff:
 
     a     the first call
     b     the second call
-    rows  the paths of both, side by side, the highest functionality first
+    rows  the paths of both, side by side, the highest functionality first; down to the end of
+          the first path that ends with a note
     """
 
     a: TorchCall
@@ -62,6 +63,11 @@ class TorchDiff:
     def parts_at(self) -> Optional[Row]:
         """The first row in which the calls reach different functions, or None."""
         return next((row for row in self.rows if not row.is_same), None)
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of both calls."""
+        return [note for note in dict.fromkeys((self.a.note, self.b.note)) if note]
 
     def keys(self) -> Iterator[tuple[str, list[str], list[str]]]:
         """Return the sets that differ: each name, the keys only in a, and the keys only in b."""
@@ -87,7 +93,8 @@ class TorchDiff:
         titles = [f"a: {self._title(self.a)}", f"b: {self._title(self.b)}"]
         return f"<p>{escape(self.a.operator)} in PyTorch {escape(self.a.version)}</p>\n" + \
             html_table(["keys of only one", *titles], keys) + "\n" + \
-            html_table(["path", *titles], path) + f"\n<p>{escape(self._end())}</p>"
+            html_table(["path", *titles], path) + \
+            "".join(f"\n<p>{escape(s)}</p>" for s in (self._end(), *self.notes))
 
     def __str__(self) -> str:
         lines = [f"{self.a.operator} in PyTorch {self.a.version}",
@@ -103,7 +110,7 @@ class TorchDiff:
             lines[-1] += " none"
         lines += ["", PATH_HEADING]
         lines += [str(row) for row in self.rows]
-        return "\n".join([*lines, "", self._end()])
+        return "\n".join([*lines, "", self._end(), *self.notes])
 
     def _title(self, call: TorchCall) -> str:
         name = f"{call.operator}, " if self.a.operator != self.b.operator else ""
@@ -137,7 +144,9 @@ def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
         raise ValueError(f"a call of layout {a.explanation.layout} and one of "
                          f"{b.explanation.layout} have no keys in common")
     hops = [{hop.key.functionality.number: hop for hop in call.hops} for call in (a, b)]
-    order = sorted(hops[0].keys() | hops[1].keys(), reverse=True)
+    # Below the end of a path that is not followed, nothing can be compared.
+    end = max((call.hops[-1].key.functionality.number for call in (a, b) if call.note), default=0)
+    order = sorted((n for n in hops[0].keys() | hops[1].keys() if n >= end), reverse=True)
     return TorchDiff(a, b, tuple(_paired([Row(hops[0].get(n), hops[1].get(n)) for n in order])))
 
 

@@ -104,6 +104,14 @@ class TorchCall:
     made_on: Optional[KeySet] = None
 
     @property
+    def note(self) -> str:
+        """A sentence if the path ends at a function that calls others with other keys; or ""."""
+        end = self.hops[-1]
+        calls = _CALLS.get(end.key.name)
+        return f"{end.key} calls {calls}, which this path does not follow." \
+            if calls and end.why.route.entry else ""
+
+    @property
     def description(self) -> str:
         """The arguments and the modes in a few words."""
         on = self.words or "; ".join(key.name for ks in self.explanation.objects
@@ -114,7 +122,8 @@ class TorchCall:
         return self.explanation._repr_svg_()
 
     def _repr_html_(self) -> str:
-        return self.explanation._repr_html_() + "".join(f"<p>{escape(s)}</p>" for s in self.stale)
+        return self.explanation._repr_html_() + "".join(
+            f"<p>{escape(s)}</p>" for s in (self.note, *self.stale) if s)
 
     def __str__(self) -> str:
         layout = self.explanation.layout
@@ -127,6 +136,8 @@ class TorchCall:
         if any(hop.key.name == "BackendSelect" for hop in self.hops[:-1]):
             lines += ["", "BackendSelect continues with the backend of the arguments dtype, layout "
                       f"and device: {next(iter(self.made_on or ()), 'CPU')}."]
+        if self.note:
+            lines += ["", self.note]
         for sentence in self.stale:
             lines += ["", textwrap.fill(sentence, _COLUMNS, break_on_hyphens=False)]
         if self.differences:
@@ -192,10 +203,18 @@ def _named(entry: Entry, source: str = "") -> str:
     return entry.label + (f" at {source}" if source else "") + f" [{entry.rule}]"
 
 
+# The keys whose functions do not redispatch, and what they call instead.
+_CALLS = {
+    "Python": "__torch_dispatch__ of the mode or of the tensor's class",
+    **dict.fromkeys(("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode",
+                     "FuncTorchGradWrapper", "FuncTorchBatched", "Batched", "BatchedNestedTensor",
+                     "Functionalize"), "operators with other keys")}
+
+
 def _ends(hop: Hop) -> bool:
     """Return whether the call ends here, at a backend or a function that calls operators."""
     key, entry = hop.key, hop.why.route.entry
-    return not entry or hop.rule.endswith("math kernel") or \
+    return not entry or hop.rule.endswith("math kernel") or key.name in _CALLS or \
         bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
 
 

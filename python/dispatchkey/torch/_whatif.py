@@ -17,8 +17,7 @@ _COLUMNS, _PATH = 100, 50
 _NOTES = {
     "no_grad": "no_grad changes no key: the functions of autograd are called, and record nothing.",
     "requires_grad": "requires_grad changes no key: the functions of autograd read it from the "
-                     "tensors.",
-    "vmap": "vmap changes the keys further in its functions, which this path does not follow."}
+                     "tensors."}
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,8 +106,9 @@ class WhatIfs:
                 lines += [head.rstrip(), f"{'':{names}}    {w}"]
             else:
                 lines.append(f"{head}  {w}")
-        notes = [note for change, note in _NOTES.items()
-                 if any(w.change == change and w.difference for w in self.changes)]
+        found = {w.change: w.difference for w in self.changes if w.difference}
+        notes = [note for change, note in _NOTES.items() if change in found]
+        notes += dict.fromkeys(note for d in found.values() for note in d.notes)
         return "\n".join(lines + ([""] if notes else []) + notes)
 
 
