@@ -468,3 +468,49 @@ FuncTorchDynamicLayerFrontMode calls operators with other keys, which this path 
 FuncTorchDynamicLayerFrontMode calls operators with other keys, which this path does not follow.
 ['  + PythonTLSSnapshot', '    AutogradCPU', '  + Python'] True
 """
+
+
+@needs_pytorch_1_13
+def test_modes_and_subclasses_see_nothing():
+    """An explanation calls nothing that a mode or a subclass of the user can observe."""
+    assert program("""
+import torch, dispatchkey.torch as dt
+from torch._subclasses import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+seen = []
+class Dispatch(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        seen.append(func)
+        return func(*args, **(kwargs or {}))
+class Function(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        seen.append(func)
+        return func(*args, **(kwargs or {}))
+class Subclass(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        seen.append(func)
+        return super().__torch_function__(func, types, args, kwargs)
+x = torch.ones(2)
+y = x.as_subclass(Subclass)
+seen.clear()
+with Dispatch(), Function(), Function():
+    for function, *args in ((torch.add, x, x), (torch.add, y, 2), ("aten::add.Tensor", y, 2),
+                            (y.add, y), (torch.ops.aten.add, x, x), (torch.empty, 2)):
+        call = dt.explain(function, *args)
+    dt.what_if(call)
+    print(seen, call.hops[0].key)
+    torch.relu(x)
+    print(len(seen))        # two of Function, one of Dispatch
+with FakeTensorMode():
+    a = torch.empty(2)
+    call = dt.explain(torch.add, a, a)
+    print(call.hops[0].key, [w.change for w in dt.what_if(call) if not w.difference])
+    print(type(torch.empty(2)).__name__)
+""") == """\
+[] PythonTLSSnapshot
+3
+PythonTLSSnapshot []
+FakeTensor
+"""

@@ -10,8 +10,9 @@ import os
 import re
 import sys
 import warnings
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from .. import _abi
 from .._error import did_you_mean, error
@@ -463,6 +464,24 @@ def local_state(of: Layout) -> tuple[KeySet, KeySet]:
     """Return the sets that this thread includes and excludes in PyTorch."""
     return keyset(internal("_dispatch_tls_local_include_set")(), of), \
         keyset(internal("_dispatch_tls_local_exclude_set")(), of)
+
+
+@contextmanager
+def without_modes() -> Iterator[None]:
+    """Keep the modes and subclasses of PyTorch from seeing what is called in the block."""
+    c, overrides = pytorch()._C, sys.modules.get("torch.overrides")
+    disable = getattr(c, "_DisableTorchDispatch", None)
+    with ExitStack() as stack:
+        if hasattr(c, "DisableTorchFunction"):
+            stack.enter_context(c.DisableTorchFunction())
+        # In PyTorch 1.13, DisableTorchFunction does not disable modes.
+        for _ in range(getattr(c, "_len_torch_function_stack", int)()):
+            stack.enter_context(getattr(overrides, "_pop_mode_temporarily")())
+        guard = disable() if disable else None      # to the end of its life
+        try:
+            yield
+        finally:
+            del guard
 
 
 def keys_of(tensor: Any, of: Layout) -> KeySet:

@@ -142,13 +142,14 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
     value: Any = 0.0
     for _ in changes:
         value = [value]
-    run(torch.tensor(value), ())
-    try:
-        run(torch.tensor(value), changes)
-    except _CANNOT as e:
-        reason = (str(e).splitlines() or [type(e).__name__])[0].rstrip(".")
-        raise error(errno.EOPNOTSUPP, f"PyTorch refuses {', '.join(changes)} on "
-                    f"{', '.join(devices)}", "NONE", reason) from None
+    with _live.without_modes():
+        run(torch.tensor(value), ())
+        try:
+            run(torch.tensor(value), changes)
+        except _CANNOT as e:
+            reason = (str(e).splitlines() or [type(e).__name__])[0].rstrip(".")
+            raise error(errno.EOPNOTSUPP, f"PyTorch refuses {', '.join(changes)} on "
+                        f"{', '.join(devices)}", "NONE", reason) from None
     return Effect(*(Bits(new & ~old, old & ~new) for old, new in zip(seen[0], seen[-1])))
 
 

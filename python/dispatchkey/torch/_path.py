@@ -303,10 +303,12 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
               that it calls
     """
     layout, torch = _live.layout(), _live.pytorch()
-    name, values = _which.call_of(operator, args, kwargs)
-    schema = Schema(_live.Operator.read(name).schema)
-    values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _which.NUMBER)
-              else value for a, value in zip(schema.arguments, values)]
-    options = {a.name: value for a, value in zip(schema.arguments, values)}
-    return explain_keys(name, [_live.keys_of(t, layout) for t in _live.tensors(values)],
-                        made_on=key_of_options(options, layout))
+    state = _live.local_state(layout)
+    with _live.without_modes():
+        name, values = _which.call_of(operator, args, kwargs)
+        schema = Schema(_live.Operator.read(name).schema)
+        values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _which.NUMBER)
+                  else value for a, value in zip(schema.arguments, values)]
+        options = {a.name: value for a, value in zip(schema.arguments, values)}
+        keys = [_live.keys_of(t, layout) for t in _live.tensors(values)]
+    return explain_keys(name, keys, state, made_on=key_of_options(options, layout))
