@@ -4,7 +4,7 @@ enter."""
 import os
 
 from conftest import python
-from test_torch import command, needs_pytorch_1_13, program
+from test_torch import command, needs_pytorch_1_13, program, replayed
 
 # make() registers functions in the given order. Each records its key and ends the call.
 OPERATORS = """
@@ -514,3 +514,55 @@ with FakeTensorMode():
 PythonTLSSnapshot []
 FakeTensor
 """
+
+
+@needs_pytorch_1_13
+def test_a_backend_of_the_local_state(tmp_path):
+    """PyTorch up to 2.4 skips what falls through for the arguments' backend, not for the backend
+    that the local state adds."""
+    assert program(OPERATORS + f"""
+c = torch._C
+space = make(["CPU", "Meta"])
+class IPU(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        entered.append("Python")
+        return torch.ones(1)
+ipu = torch.Tensor._make_wrapper_subclass(IPU, (2,), device="ipu")
+library = c._dispatch_library("IMPL", "_", "AutogradMeta")
+library.fallback_fallthrough()
+calls = []
+def show(tensor):
+    call = dt.explain(f"{{space}}::f", tensor)
+    calls.append(call)
+    entered.clear()
+    try:
+        getattr(torch.ops, space).f(tensor)
+    except RuntimeError as e:
+        entered.append("a fallthrough" if "fallthrough_kernel was executed" in str(e) else e)
+    print([hop.key.name for hop in call.hops], call.hops[-1].where, entered, call.differences)
+    print(*call.masked, sep=", ")
+c._add_meta_to_tls_dispatch_include()
+show(TENSORS["cpu"])
+show(ipu)
+del library
+show(TENSORS["cpu"])
+c._remove_meta_from_tls_dispatch_include()
+show(TENSORS["cpu"])
+with open({str(tmp_path / "x.dkt")!r}, "w") as f:
+    f.write(dt.transcript(*calls[2:]))
+print([line for line in str(calls[2]).splitlines() if " decides by " in line])
+""") == """\
+['Meta'] a Python function ['Meta'] ()
+
+['PythonTLSSnapshot', 'AutogradMeta'] a fallthrough, which fails when it is called \
+['a fallthrough'] ()
+AutogradMeta is not skipped, like AutogradIPU
+['Meta'] a Python function ['Meta'] ()
+AutogradMeta is skipped, like AutogradCPU
+['CPU'] a Python function ['CPU'] ()
+
+["AutogradMeta is skipped, like AutogradCPU: PyTorch 1.13.0a0 decides by the arguments' backend."]
+"""
+    status, text = replayed(tmp_path / "x.dkt")
+    assert status == 0 and text.endswith("every answer is right\n"), text

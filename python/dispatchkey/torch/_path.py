@@ -18,7 +18,7 @@ from .._library import lib
 from .._local import force
 from .._registry import Registry
 from .._schema import Schema
-from . import _live, _stale, _which
+from . import _live, _mask, _stale, _which
 from ._check import differences
 from ._words import key_of_options
 
@@ -87,6 +87,8 @@ class TorchCall:
                  with these keys reach, or can reach, instead of those by the rules, and why
     made_on      the key that a function at BackendSelect computes from the arguments dtype,
                  layout and device, as a set; the default is CPU's
+    masked       up to PyTorch 2.4, the keys that are skipped, or not, because of the arguments'
+                 backend, if the local state includes another backend; normally none
 
     If a stale entry is certain, it is among the differences, and the path and the
     explanation are those of the real call.
@@ -102,6 +104,7 @@ class TorchCall:
     words: str = ""
     stale: tuple[str, ...] = ()
     made_on: Optional[KeySet] = None
+    masked: tuple[_mask.Masked, ...] = ()
 
     @property
     def note(self) -> str:
@@ -138,6 +141,8 @@ class TorchCall:
                       f"and device: {next(iter(self.made_on or ()), 'CPU')}."]
         if self.note:
             lines += ["", self.note]
+        for masked in self.masked:
+            lines += ["", f"{masked}: PyTorch {self.version} decides by the arguments' backend."]
         for sentence in self.stale:
             lines += ["", textwrap.fill(sentence, _COLUMNS, break_on_hyphens=False)]
         if self.differences:
@@ -214,7 +219,8 @@ _CALLS = {
 def _ends(hop: Hop) -> bool:
     """Return whether the call ends here, at a backend or a function that calls operators."""
     key, entry = hop.key, hop.why.route.entry
-    return not entry or hop.rule.endswith("math kernel") or key.name in _CALLS or \
+    return not entry or entry.label == _mask.CALLED or hop.rule.endswith("math kernel") or \
+        key.name in _CALLS or \
         bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
 
 
@@ -288,10 +294,14 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
             applied = _stale.apply(stale, registry, name, first.merged)
             if applied:
                 first = registry.explain(name, *keys)
+            masked = _mask.apply(registry, name, first)
+            if masked:
+                first = registry.explain(name, *keys)
         return TorchCall(name, str(_live.pytorch().__version__), first,
                          _path(registry, name, first, schema.dispatched != 0, applied, made_on),
                          tuple(found), len(live.entries), tuple(under),
-                         stale=tuple(_sentences(stale, first.merged)), made_on=made_on)
+                         stale=tuple(_sentences(stale, first.merged)), made_on=made_on,
+                         masked=masked)
 
 
 def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:

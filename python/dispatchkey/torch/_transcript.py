@@ -33,7 +33,12 @@ def transcript(*calls: Union[TorchCall, str]) -> str:
         lines += _operator(live)
     for call in calls:
         if isinstance(call, TorchCall):
+            lines += [f"> impl {'-f ' if m.is_fallthrough else ''}{call.operator} {m.key} "
+                      f"{shlex.quote(m.label)}" for m in call.masked]
             lines += _call(call)
+            # a label may occur twice, and "drop" drops all its functions
+            lines += [f"> drop {shlex.quote(label)}"
+                      for label in dict.fromkeys(m.label for m in call.masked)]
     return "\n".join(lines) + "\n"
 
 
