@@ -517,6 +517,23 @@ FakeTensor
 
 
 @needs_pytorch_1_13
+def test_copies_call_the_view():
+    """Of the functions that serve all backends if these have another function, those of *_copy
+    call the view."""
+    assert program("""
+import torch, torch.library, dispatchkey.torch as dt
+found = dt.missing("privateuseone").by("CompositeExplicitAutogradNonFunctional")
+copies = [s.operator for s in found if s.operator.split(".")[0].endswith("_copy")]
+print(len(found) > 400, len(copies) > 30, "aten::view_copy" in copies, "aten::add.Tensor" in
+      [s.operator for s in found], str(dt.missing("privateuseone")).count("*_copy needs the view"))
+x = torch.ones(4)
+with torch.autograd.profiler.profile() as events:
+    torch.view_copy(x, [2, 2])
+print([event.name for event in events.function_events][:3])
+""") == "True True True True 1\n['aten::view_copy', 'aten::view', 'aten::clone']\n"
+
+
+@needs_pytorch_1_13
 def test_a_backend_of_the_local_state(tmp_path):
     """PyTorch up to 2.4 skips what falls through for the arguments' backend, not for the backend
     that the local state adds."""
