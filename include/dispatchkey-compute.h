@@ -19,8 +19,10 @@ extern "C" {
  * @l: layout, NULL for v1
  * @dtype: such as "float32" or "qint8"; NULL for float32
  * @layout: "Strided", "Jagged", "Sparse", "SparseCsr", "SparseCsc",
- *	"SparseBsr", "SparseBsc" or "Mkldnn"; NULL for Strided
- * @device: such as "CPU", "CUDA" or "PrivateUse1"; NULL for CPU
+ *	"SparseBsr", "SparseBsc" or "Mkldnn", or as PyTorch prints it, such as
+ *	"sparse_coo"; NULL for Strided
+ * @device: such as "CPU", "CUDA" or "PrivateUse1", or as PyTorch prints it, such
+ *	as "cuda:0" or "privateuseone"; NULL for CPU
  * @key: set to the key, which is never an autograd key
  * @why: filled on failure; may be NULL
  *

@@ -34,18 +34,19 @@ static const struct device {
 
 static const struct tensor_layout {
 	const char *name;
+	const char *printed;	/* by PyTorch, after "torch." */
 	unsigned int number;
 	const char *prefix;	/* of the keys of its backends */
 	enum dk_reason reason;	/* the error for a device without such a key */
 } tensor_layouts[] = {
-	{ "Strided", 0, "", DK_WHY_DEVICE_DENSE },
-	{ "Sparse", 1, "Sparse", DK_WHY_DEVICE_SPARSE },
-	{ "SparseCsr", 2, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSR },
-	{ "Mkldnn", 3, "Mkldnn", DK_WHY_DEVICE_MKLDNN },
-	{ "SparseCsc", 4, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSC },
-	{ "SparseBsr", 5, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSR },
-	{ "SparseBsc", 6, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSC },
-	{ "Jagged", 7, "", DK_WHY_DEVICE_DENSE },
+	{ "Strided", "strided", 0, "", DK_WHY_DEVICE_DENSE },
+	{ "Sparse", "sparse_coo", 1, "Sparse", DK_WHY_DEVICE_SPARSE },
+	{ "SparseCsr", "sparse_csr", 2, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSR },
+	{ "Mkldnn", "_mkldnn", 3, "Mkldnn", DK_WHY_DEVICE_MKLDNN },
+	{ "SparseCsc", "sparse_csc", 4, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSC },
+	{ "SparseBsr", "sparse_bsr", 5, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSR },
+	{ "SparseBsc", "sparse_bsc", 6, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSC },
+	{ "Jagged", "jagged", 7, "", DK_WHY_DEVICE_DENSE },
 };
 
 static const char quantized[] = "qint8 quint8 qint32 quint4x2 quint2x4";
@@ -65,18 +66,38 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
+/* Also parses what PyTorch prints, such as "cuda" or "cuda:0". */
+static const struct device *parse_device(const struct dk_layout *l, const char *word)
+{
+	const struct device *d = find_device(word);
+	const char *type;
+	size_t len = 0, end;
+
+	while (word[len] && word[len] != ':')
+		len++;
+	for (end = word[len] ? len + 1 : len; word[end] >= '0' && word[end] <= '9'; end++)
+		;
+	if (d || word[end] || (word[len] && end == len + 1))
+		return d;
+	type = dkc_parse_device_type(l, word, len);
+	return type ? find_device(type) : NULL;
+}
+
+static bool has_tensor_layout(const struct dk_layout *l, const struct tensor_layout *t)
+{
+	/* added in the same version of PyTorch as BatchedNestedTensor */
+	return !dkc_streq(t->name, "Jagged") ||
+	       dkc_find_functionality(l, "BatchedNestedTensor");
+}
+
 static const struct tensor_layout *
 find_tensor_layout(const struct dk_layout *l, const char *name)
 {
-	unsigned int i;
+	const struct tensor_layout *t;
 
-	/* added in the same version of PyTorch as BatchedNestedTensor */
-	if (dkc_streq(name, "Jagged") &&
-	    !dkc_find_functionality(l, "BatchedNestedTensor"))
-		return NULL;
-	for (i = 0; i < ARRAY_SIZE(tensor_layouts); i++)
-		if (dkc_streq(tensor_layouts[i].name, name))
-			return &tensor_layouts[i];
+	for (t = tensor_layouts; t < tensor_layouts + ARRAY_SIZE(tensor_layouts); t++)
+		if (dkc_streq(t->name, name) || dkc_streq(t->printed, name))
+			return has_tensor_layout(l, t) ? t : NULL;
 	return NULL;
 }
 
@@ -114,7 +135,7 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 	t = find_tensor_layout(l, layout ? layout : "Strided");
 	if (!t)
 		return dkc_refuse(why, DK_WHY_BAD_TENSOR_LAYOUT, layout);
-	d = find_device(device ? device : "CPU");
+	d = parse_device(l, device ? device : "CPU");
 	if (!d)
 		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, device);
 	prefix = choose_prefix(t, d, is_quantized);

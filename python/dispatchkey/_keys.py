@@ -382,7 +382,10 @@ def compute_key(dtype: Optional[str] = None, tensor_layout: Optional[str] = None
     >>> compute_key("qint8")
     Key('QuantizedCPU')
 
-    None stands for float32, Strided or CPU.
+    None stands for float32, Strided or CPU. PyTorch's own words are accepted, too:
+
+    >>> compute_key(tensor_layout="sparse_coo", device="cuda:0")
+    Key('SparseCUDA')
     """
     layout, number, why = Layout(layout), ctypes.c_uint(), new_diag()
     words = (c_text(w) if w is not None else None for w in (dtype, tensor_layout, device))

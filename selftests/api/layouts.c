@@ -87,8 +87,16 @@ static void compute_key_refuses_unknown_words(void)
 	REFUSED(dk_compute_key(old, NULL, "Jagged", NULL, &key, &t_why), EINVAL,
 		BAD_TENSOR_LAYOUT, "Jagged");
 	/* refuses: dk_compute_key EINVAL BAD_DEVICE_TYPE */
-	REFUSED(dk_compute_key(NULL, NULL, NULL, "cpu", &key, &t_why), EINVAL,
-		BAD_DEVICE_TYPE, "cpu");
+	REFUSED(dk_compute_key(NULL, NULL, NULL, "cup", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "cup");
+	REFUSED(dk_compute_key(NULL, NULL, NULL, "cuda:", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "cuda:");
+	REFUSED(dk_compute_key(NULL, NULL, NULL, "cuda:x", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "cuda:x");
+	REFUSED(dk_compute_key(old, NULL, NULL, "mtia", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "mtia");
+	REFUSED(dk_compute_key(old, NULL, "jagged", NULL, &key, &t_why), EINVAL,
+		BAD_TENSOR_LAYOUT, "jagged");
 	/* refuses: dk_compute_key EOPNOTSUPP DEVICE_DENSE */
 	REFUSED(dk_compute_key(NULL, NULL, NULL, "MKLDNN", &key, &t_why), EOPNOTSUPP,
 		DEVICE_DENSE, "MKLDNN");

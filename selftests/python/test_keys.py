@@ -214,6 +214,8 @@ def test_compute_key():
     assert dk.compute_key() == Key.CPU
     assert dk.compute_key("qint8", device="CUDA") == Key.QuantizedCUDA
     assert dk.compute_key(tensor_layout="Sparse") == Key.SparseCPU
+    assert dk.compute_key(tensor_layout="sparse_coo", device="privateuseone:1") == \
+        Key.SparsePrivateUse1
     assert dk.compute_key(device="ORT", layout="pytorch-1.13").name == "ORT"
     for args, word in ((("float33",), "float33"), (("float32", "Dense"), "Dense"),
                        (("float32", None, "QPU"), "QPU")):
