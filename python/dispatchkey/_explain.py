@@ -245,6 +245,14 @@ def verdict_of(step: Step, ex: Explanation) -> str:
     return words.get(step.verdict, "unknown to this version")
 
 
+def rule_lines(ex: Explanation) -> list[str]:
+    """Return a line for each rule that was evaluated."""
+    return [f"rule {s.rule:2}  "
+            f"{'-' if s.verdict in ('NO_ALIAS', 'MISSING') else s.key.name:{_KEY}}"
+            f"{verdict_of(s, ex)}"
+            for s in ex.steps if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
+
+
 def bearing_of(step: Step) -> str:
     """Return the effect of a registration in words."""
     what = step.function
@@ -278,15 +286,10 @@ class _Lines:
                   for s in ex.steps if s.kind == "mask"]
         lines.append(self._set("= effective", ex.route.effective))
         lines += self._entry()
-        lines += [f"rule {s.rule:2}  {self._rule_key(s):{_KEY}}{verdict_of(s, ex)}"
-                  for s in ex.steps if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
+        lines += rule_lines(ex)
         impls = [f"{'':9}{s.impl_key.name:{_KEY}}{bearing_of(s)}"
                  for s in ex.steps if s.kind == "impl"]
         return lines + (["registered at"] + impls if impls else [])
-
-    @staticmethod
-    def _rule_key(step: Step) -> str:
-        return "-" if step.verdict in ("NO_ALIAS", "MISSING") else step.key.name
 
     def _head(self, what: str, bits: int) -> str:
         return f"{what:{_WHAT}}{hex(bits):>{self._width}}  "

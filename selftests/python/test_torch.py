@@ -105,6 +105,10 @@ def test_explain(fake):
     assert out.count("rule  7  Autograd                               serves: ./torch/csrc/") == 1
     assert lines[-1] == "PyTorch's table is what the rules give, in 71 entries."
     assert "object       0x" in out and "| object     0x" in out
+    status, out, _err = command("explain", "aten::relu", "--on", "privateuseone")
+    assert status == 0 and " Undefined " not in out
+    assert out.count("       rule  8  -                                      no: this layout lacks "
+                     "the alias key\n") == 1
 
 
 @pytest.mark.parametrize("on, first", [

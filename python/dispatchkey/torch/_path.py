@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, Optional, Sequence, Union
 
 from .._error import OverrideWarning, error
-from .._explain import Entry, Explanation, verdict_of
+from .._explain import Entry, Explanation, rule_lines
 from .._keys import Key, compute_key
 from .._keyset import KeySet
 from .._library import lib
@@ -67,9 +67,7 @@ class Hop:
     @property
     def rules(self) -> list[str]:
         """Return a line for each rule that was evaluated."""
-        return [f"       rule {s.rule:2}  {s.key.name if s.verdict != 'MISSING' else '-':39}"
-                 f"{verdict_of(s, self.why)}" for s in self.why.steps
-                 if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
+        return [f"       {line}" for line in rule_lines(self.why)]
 
 
 @dataclass(frozen=True)
