@@ -7,7 +7,7 @@ from contextlib import _GeneratorContextManager, contextmanager
 from typing import Iterator, NamedTuple, Union
 
 from . import _abi
-from ._error import from_reason
+from ._error import error
 from ._keys import Backend, Key, Layout
 from ._keyset import Keys, KeySet
 from ._library import lib
@@ -151,8 +151,7 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Iterator
     saved = state.excluded
     result = lib.dk_local_set_autocast(state, backend.number, on)
     if result < 0:
-        raise from_reason(-result, _abi.DK_WHY_BAD_KEY, backend.name,
-                          "this backend has no autocast key")
+        raise error(-result, "the backend has no autocast key", "BAD_KEY", backend.name)
     try:
         yield
     finally:
