@@ -2,8 +2,9 @@
 """Explanations name the functions that PyTorch calls: real calls record which functions they
 enter."""
 import os
+import re
 
-from conftest import python
+from conftest import TOP, python
 from test_torch import command, needs_pytorch_1_13, program, replayed
 
 # make() registers functions in the given order. Each records its key and ends the call.
@@ -583,3 +584,39 @@ AutogradMeta is skipped, like AutogradCPU
 """
     status, text = replayed(tmp_path / "x.dkt")
     assert status == 0 and text.endswith("every answer is right\n"), text
+
+
+@needs_pytorch_1_13
+def test_equivalents_of_keysets():
+    """The names in the guide's table are equivalent to PyTorch's, as far as 1.13 has these."""
+    guide = (TOP / "Documentation/python.rst").read_text()
+    table = re.search(r"^in PyTorch +here\n=[= ]+\n(.*?)^===", guide, re.M | re.S)[1]
+    rows = dict(re.findall(r"``(\S+)`` +``(.*)``", table))
+    assert program(f"""
+import torch, dispatchkey as dk
+rows = {rows!r}
+DispatchKeySet, parse = torch._C.DispatchKeySet, torch._C._dispatch_key_parse
+_dispatch_keyset_full_after = torch._C._dispatch_keyset_full_after
+layout, number = "pytorch-1.13", 0
+def KeySet(keys):
+    return dk.KeySet(keys, layout=layout)
+names = ["CPU", "AutogradCPU", "SparseCUDA", "Python", "Meta"]
+for name in names:
+    for members in ["CPU"], ["CPU", "AutogradCUDA"], ["Python", "Meta"]:
+        ours = dict(KeySet=KeySet, key=dk.Key(name, layout), ks=KeySet(",".join(members)))
+        ks = DispatchKeySet(parse(members[0]))
+        for member in members[1:]:
+            ks = ks | DispatchKeySet(parse(member))
+        theirs = dict(globals(), key=parse(name), ks=ks)
+        for theirs_text, ours_text in rows.items():
+            try:
+                expected = eval(theirs_text, theirs)
+            except AttributeError:          # later releases have it
+                expected = None
+            found = eval(ours_text, ours)
+            if expected is not None:
+                number += 1
+                if str(found) != str(expected).replace("DispatchKey.", ""):
+                    print(theirs_text, expected, found)
+print(len(rows), number)
+""") == "8 60\n"
