@@ -685,7 +685,54 @@ def test_an_unknown_release(fake):
     status, out, err = command("explain", "aten::relu")
     assert (status, out) == (3, "")
     assert err == "dispatchkey.torch: the keys of PyTorch 9.9.9 are unknown; known releases: " \
-        "2.14, 2.7, 2.6, 2.4, 2.0, 1.13\n"
+        "2.14, 2.7, 2.6, 2.4, 2.0, 1.13; --layout FILE describes others\n"
+
+
+def test_the_guide_lists_the_releases():
+    guide = " ".join((TOP / "Documentation/python.rst").read_text().split())
+    known = [of.name[8:] for of in dk.Layout.all()
+             if of.name.startswith("pytorch-") and of.knows >= {"tables", "sets"}]
+    *first, last = reversed(known)
+    assert f"The releases {', '.join(first)} and {last} are known" in guide
+
+
+def test_a_described_release(fake, tmp_path):
+    """A file describes the keys of a release that is not known, or of a build with other keys."""
+    fake(version="9.9.9")
+    file, dkt = tmp_path / "mine.layout", tmp_path / "x.dkt"
+    text = dk.Layout("pytorch-1.13").describe().replace("pytorch-1.13", "mine")
+    file.write_text(text)
+    status, out, err = command("explain", "aten::relu", "--on", "cpu", "--layout", str(file))
+    assert (status, err) == (0, "")
+    assert out.startswith("aten::relu in PyTorch 9.9.9, layout mine\n")
+    status, out, err = command("export", "aten::relu", "--on", "cpu", "--layout", str(file), "-o",
+                               str(dkt))
+    assert (status, err) == (0, "")
+    done = run(str(BUILD / "dkctl"), "replay", "--layout", str(file), str(dkt))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rule  1  CPU                                    serves: ./build/" in done.stdout
+    file.write_text(text.replace(" Lazy", ""))
+    assert command("explain", "aten::relu", "--layout", str(file)) == (
+        3, "", "dispatchkey.torch: the keys of PyTorch 9.9.9 differ from those of layout mine: "
+        "14 backends, but 13 in layout mine\n")
+
+
+@pytest.mark.parametrize("text, message", [
+    (None, "No such file or directory: {file}"),
+    (b"\xff", "the file is no text: {file}"),
+    (b"layout\0mine\n", "the file is no text: {file}"),
+    (b"layout mine\n", None),
+    (dk.Layout("pytorch-1.12").describe().replace("pytorch-1.12", "mine").encode(),
+     'the layout needs the line "tables": {file}'),
+], ids=["no file", "no text", "NUL", "no keys", "no tables"])
+def test_a_wrong_description(fake, tmp_path, text, message):
+    fake()
+    file = tmp_path / "mine.layout"
+    if text is not None:
+        file.write_bytes(text)
+    status, out, err = command("explain", "aten::relu", "--layout", str(file))
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert not message or err == f"dispatchkey.torch: {message.format(file=file)}\n"
 
 
 @pytest.mark.parametrize("version", ["1.12.1", "2.8.0"])

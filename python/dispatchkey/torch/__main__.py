@@ -137,6 +137,9 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
                             "it is called with none, the tensor that the operator makes")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="modes of PyTorch that the call is made under")
+    parser.add_argument("--layout", metavar="FILE",
+                        help="the keys of a release that is not known, or of a build with other "
+                        "keys, in the format of dkctl layout --describe")
     parser.add_argument("--load", action="append", default=[], metavar="FILE",
                         help="first load a backend or operators: a shared library, a file of "
                         "Python, or a module of Python by its name")
@@ -300,6 +303,8 @@ def main(arguments: Optional[list[str]] = None) -> int:
         options = _parse(arguments)
         _show_notes()
         try:
+            if options.layout:
+                _live.describe(options.layout)
             for file in options.load:
                 _live.load(file)
             return int(options.function(options))

@@ -153,33 +153,60 @@ def private_name() -> str:
 def layout() -> Layout:
     """Return the installed PyTorch's layout; raise ImportError if it is unknown or differs."""
     version = str(pytorch().__version__)
-    release = ".".join(version.split(".")[:2])
-    try:
-        found = Layout(f"pytorch-{release}")
-    except LookupError:
-        found = None
-    if found is None or not found.knows >= _NEEDED:
-        known = ", ".join(of.name[len("pytorch-"):] for of in Layout.all()
-                          if of.name.startswith("pytorch-") and of.knows >= _NEEDED)
-        raise ImportError(f"the keys of PyTorch {version} are unknown; known releases: {known}")
-    difference = _first_difference(version, found.name)
+    found = _described[-1] if _described else _released(version)
+    difference = _first_difference(version, found)
     if difference:
-        raise ImportError(f"the keys of PyTorch {version} differ from those of release {release}: "
-                          f"{difference}")
+        of = f"layout {found}" if _described else f"release {release()}"
+        raise ImportError(f"the keys of PyTorch {version} differ from those of {of}: {difference}")
     return found
 
 
 _NEEDED = {"tables", "sets"}
+_described: list[Layout] = []           # the last one is used
+
+
+def release() -> str:
+    """Return the installed PyTorch's release, such as "1.13"."""
+    return ".".join(str(pytorch().__version__).split(".")[:2])
+
+
+def _released(version: str) -> Layout:
+    known = [of for of in Layout.all() if of.name.startswith("pytorch-") and of.knows >= _NEEDED]
+    for of in known:
+        if of.name == f"pytorch-{release()}":
+            return of
+    names = ", ".join(of.name[len("pytorch-"):] for of in known)
+    raise ImportError(f"the keys of PyTorch {version} are unknown; known releases: {names}; "
+                      "--layout FILE describes others")
+
+
+def describe(file: str) -> None:
+    """Use the layout that a file describes, instead of that of the installed release."""
+    try:
+        with open(file, encoding="utf-8") as f:
+            found = Layout.parse(f.read())
+    except ValueError:      # not UTF-8, or with a NUL
+        raise error(errno.EINVAL, "the file is no text", word=file) from None
+    except OSError as e:
+        raise error(e.errno or errno.EINVAL, e.strerror or str(e), word=file) from None
+    if not found.knows >= _NEEDED:
+        raise error(errno.EINVAL, 'the layout needs the line "tables"', word=file)
+    _described.append(found)
+
+
+def is_described() -> bool:
+    """Whether the layout is from a file, so that other programs do not know its name."""
+    return bool(_described)
 
 
 @functools.lru_cache(maxsize=4)
-def _first_difference(_version: str, layout_name: str) -> str:
+def _first_difference(_version: str, of: Layout) -> str:
     """Describe the first key that PyTorch numbers or names differently from the layout, or "".
 
     Compares the number of backends, and the number and bits of each name and the name of each
     number, as far as this PyTorch reports them.
     """
-    of, c = Layout(layout_name), pytorch()._C
+    c = pytorch()._C
     parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")
     count, members = optional("_dispatch_num_backends"), getattr(c, "DispatchKey", None)
     if count and count() != len(of.backends):
@@ -389,14 +416,14 @@ def _keys_with_fallback(of: Layout) -> list[str]:
             _note(name)
             return []
     has = internal("_dispatch_has_backend_fallback")
-    return [name for name, key in _runtime_keys(of.name) if has(key)]
+    return [name for name, key in _runtime_keys(of) if has(key)]
 
 
 @functools.lru_cache(maxsize=4)
-def _runtime_keys(layout_name: str) -> list[tuple[str, Any]]:
+def _runtime_keys(of: Layout) -> list[tuple[str, Any]]:
     """Return the runtime keys that this PyTorch also has: each name, and PyTorch's key."""
     parse, found = internal("_dispatch_key_parse"), []
-    for key in Layout(layout_name).keys:
+    for key in of.keys:
         if key.kind not in ("alias", "building-block"):
             try:
                 found.append((key.name, parse(key.name)))

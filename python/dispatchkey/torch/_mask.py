@@ -16,7 +16,7 @@ from .._keyset import KeySet
 from .._registry import Registry, fallthrough
 from . import _live
 
-_BY_ARGUMENTS = ("pytorch-1.13", "pytorch-2.0", "pytorch-2.4")
+_BY_ARGUMENTS = ("1.13", "2.0", "2.1", "2.2", "2.3", "2.4")
 # The label of a fallthrough that PyTorch calls, which is an internal error.
 CALLED = "a fallthrough, which fails when it is called"
 
@@ -52,7 +52,7 @@ def apply(registry: Registry, name: str, ex: Explanation) -> tuple[Masked, ...]:
     """Register functions with which the registry skips the same keys as PyTorch."""
     layout = registry.layout
     by, at = _backend(ex.route.arguments), _backend(ex.merged)
-    if layout.name not in _BY_ARGUMENTS or by == at:
+    if _live.release() not in _BY_ARGUMENTS or by == at:
         return ()
     table, found = registry.table(name), []
     for functionality in layout.functionalities:

@@ -23,7 +23,7 @@ def transcript(*calls: Union[TorchCall, str]) -> str:
     names = [c if isinstance(c, str) else c.operator for c in calls]
     found = {name: _live.Operator.read(name) for name in names}
     layout = _live.layout()
-    lines = [f"> layout {layout}"]
+    lines = [] if _live.is_described() else [f"> layout {layout}"]
     fallbacks = {key: entry for live in found.values()
                  for key, entry in live.fallbacks(layout).items()}
     for key, entry in fallbacks.items():
