@@ -1194,7 +1194,8 @@ for backend, key in (("cpu", "CPU"), ("meta", "Meta"), ("privateuseone", "Privat
           [s for s in found if
            (s.by == "own") != c._dispatch_has_kernel_for_dispatch_key(s.operator, key) or
            "MetaFallbackKernel" not in s.where and (s.by != "nothing") !=
-           c._dispatch_has_computed_kernel_for_dispatch_key(s.operator, key) or (s.autograd != "nothing") != c._dispatch_has_computed_kernel_for_dispatch_key(
+           c._dispatch_has_computed_kernel_for_dispatch_key(s.operator, key)
+           or (s.autograd != "nothing") != c._dispatch_has_computed_kernel_for_dispatch_key(
                s.operator, found.autograd.name)])
 print(time.monotonic() - begin < 100)
 """) == "".join(f"{key} True True []\n" for key in (

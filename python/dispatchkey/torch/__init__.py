@@ -22,16 +22,17 @@ A command does the same in a shell: python3 -m dispatchkey.torch --help
 from ._check import Check, Difference, check
 from ._diff import Row, TorchDiff, diff
 from ._live import Incomplete, layout, operators
+from ._mask import Masked
 from ._missing import Coverage, Served, missing
 from ._path import Hop, TorchCall, explain, explain_keys
 from ._transcript import transcript
 from ._watch import Event, Watch, watch
 from ._whatif import WhatIf, WhatIfs, explain_under, what_if
 
-__all__ = ["Check", "Coverage", "Difference", "Event", "Hop", "Incomplete", "Row", "Served",
-           "TorchCall", "TorchDiff", "Watch", "WhatIf", "WhatIfs", "check", "diff", "explain",
-           "explain_keys", "explain_under", "layout", "missing", "operators", "transcript",
-           "watch", "what_if"]
+__all__ = ["Check", "Coverage", "Difference", "Event", "Hop", "Incomplete", "Masked", "Row",
+           "Served", "TorchCall", "TorchDiff", "Watch", "WhatIf", "WhatIfs", "check", "diff",
+           "explain", "explain_keys", "explain_under", "layout", "missing", "operators",
+           "transcript", "watch", "what_if"]
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ includes Meta in the calls that it makes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .._explain import Explanation
 from .._keys import Backend
@@ -23,11 +24,11 @@ CALLED = "a fallthrough, which fails when it is called"
 
 @dataclass(frozen=True)
 class Masked:
-    """A key at which another backend decides whether it falls through.
+    """A key that PyTorch skips, or does not skip, because of the arguments' backend.
 
-    key    the key of the backend that the call is routed by
-    by     the key of the arguments' backend
-    label  the function that stands for this in the registry
+    key             the key of the backend that the call is routed by
+    by              the key of the arguments' backend, which decides
+    is_fallthrough  the key is skipped
     """
 
     key: str
@@ -36,6 +37,7 @@ class Masked:
 
     @property
     def label(self) -> str:
+        """The function that stands for this in the explanation."""
         return f"like {self.by}" if self.is_fallthrough else CALLED
 
     def __str__(self) -> str:
@@ -63,6 +65,6 @@ def apply(registry: Registry, name: str, ex: Explanation) -> tuple[Masked, ...]:
                         for b in (at, by)]
                 found.append(Masked(keys[0].name, keys[1].name, skips))
     for m in found:
-        registry.impl(name, m.key, fallthrough if m.is_fallthrough else _live._never,
-                      label=m.label)
+        fn: Any = fallthrough if m.is_fallthrough else _live._never
+        registry.impl(name, m.key, fn, label=m.label)
     return tuple(found)
