@@ -25,6 +25,8 @@ extern "C" {
  *	because each functionality bit is combined with each backend bit
  * @DK_NOTE_ALONE: a building block of the result that lost all its backends;
  *	it is routed as with the first backend
+ * @DK_NOTE_TOP: another key has the highest priority: in PyTorch 2.0, PrivateUse1 is
+ *	above Meta, and in 2.14 below it
  */
 enum dk_note_kind {
 	DK_NOTE_LOST = 1,
@@ -32,6 +34,7 @@ enum dk_note_kind {
 	DK_NOTE_CHANGED = 4,
 	DK_NOTE_ADDED = 8,
 	DK_NOTE_ALONE = 16,
+	DK_NOTE_TOP = 32,
 };
 
 /**
@@ -41,8 +44,9 @@ enum dk_note_kind {
  * @to_kind: kind of the key in the result
  * @reserved: zero
  * @name: name of the key in the set or, for ADDED and ALONE, in the result. A backend's
- *	name ends with "Bit"; for bits without meaning it is "0x..."
- * @other: name of the key in the result, for RENAMED and CHANGED
+ *	name ends with "Bit"; for bits without meaning it is "0x..." For TOP, it is the highest
+ *	key that is not lost
+ * @other: name of the key in the result, for RENAMED and CHANGED; for TOP, the highest key
  */
 struct dk_note {
 	__u32 kind;
@@ -92,7 +96,7 @@ void dk_translate(struct dk_translation *t, const struct dk_layout *from,
  * @note: filled with the note
  *
  * Notes are in this order: bits without meaning, lost backends, building blocks, runtime
- * keys of the set by rising priority, then ADDED and ALONE. If there are no notes,
+ * keys of the set by rising priority, then ADDED, ALONE and TOP. If there are no notes,
  * translating back gives the same set.
  *
  * Context: Any.

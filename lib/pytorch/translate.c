@@ -21,6 +21,7 @@ enum stage {
 	STAGE_KEYS,
 	STAGE_ADDED,
 	STAGE_ALONE,
+	STAGE_TOP,
 	STAGE_END
 };
 
@@ -244,6 +245,45 @@ static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk
 	return note_key(n, DK_NOTE_ALONE, t->to, f);
 }
 
+/* Returns the highest key of the set that has a counterpart *@to, or 0. */
+static unsigned int highest_kept(const struct dk_translation *t, unsigned int *to)
+{
+	unsigned int slot = 0, kept = 0, f, key, other;
+
+	/* without a backend, building blocks have no runtime keys */
+	if (!dk_keyset_backend(t->from, t->set)) {
+		for (f = t->from->nf - 1; f; f--)
+			if (has_functionality(t->from, t->set, f) &&
+			    counterpart(t->from, f, t->to, to))
+				return f;
+		return 0;
+	}
+	while ((slot = dk_keyset_next(t->from, t->set, slot))) {
+		key = dk_slot_key(t->from, slot);
+		if (!counterpart(t->from, key, t->to, &other))
+			continue;
+		kept = key;
+		*to = other;
+	}
+	return kept;
+}
+
+/* Notes that another key has the highest priority there. Lost keys do not count. */
+static bool note_top(const struct dk_translation *t, struct dk_note *n)
+{
+	unsigned int to = 0, key = highest_kept(t, &to);
+	unsigned int top = dk_keyset_backend(t->to, t->result) ?
+			   dk_keyset_key(t->to, t->result) :
+			   dk_keyset_functionality(t->to, t->result);
+
+	if (!key || top == to)
+		return false;
+	n->from_kind = dk_key_kind(t->from, key);
+	n->to_kind = dk_key_kind(t->to, top);
+	dkc_key_name(t->to, top, n->other);
+	return note_key(n, DK_NOTE_TOP, t->from, key);
+}
+
 /*
  * Moves to the next position of the stage. At the end, moves to the next stage and returns false.
  */
@@ -260,6 +300,9 @@ static bool step(struct dk_translation *t)
 		break;
 	case STAGE_ALONE:
 		last = t->to->nf;
+		break;
+	case STAGE_TOP:
+		last = 2;
 		break;
 	case STAGE_KEYS:
 		at = dk_keyset_next(t->from, t->set, t->at);
@@ -292,8 +335,10 @@ static bool note_at(const struct dk_translation *t, struct dk_note *n)
 		       note_change(t, key, n);
 	case STAGE_ADDED:
 		return note_added(t, t->at, n);
-	default:
+	case STAGE_ALONE:
 		return note_alone(t, t->at, n);
+	default:
+		return note_top(t, n);
 	}
 }
 

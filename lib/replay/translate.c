@@ -28,6 +28,8 @@ static void put_note(struct dk_replay *r, const struct dk_note *n)
 		put_words(r, "added ", n->name, "", "");
 	if (n->kind & DK_NOTE_ALONE)
 		put_words(r, "without-backend ", n->name, "", "");
+	if (n->kind & DK_NOTE_TOP)
+		put_words(r, "top ", n->name, " -> ", n->other);
 }
 
 DK_REPLAY_RUN(translate)

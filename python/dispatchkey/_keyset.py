@@ -236,7 +236,7 @@ def _restore(bits: int, layout: _keys.Layout) -> KeySet:
 
 _NOTES = {_abi.DK_NOTE_LOST: "lost", _abi.DK_NOTE_RENAMED: "renamed",
           _abi.DK_NOTE_CHANGED: "changed", _abi.DK_NOTE_ADDED: "added",
-          _abi.DK_NOTE_ALONE: "alone"}
+          _abi.DK_NOTE_ALONE: "alone", _abi.DK_NOTE_TOP: "top"}
 
 
 @dataclass(frozen=True)
@@ -244,10 +244,12 @@ class Note:
     """A difference that a translation made.
 
     kind       "lost" (no counterpart), "renamed", "changed" (another kind of key),
-               "added" (each functionality bit is combined with each backend bit) or
+               "added" (each functionality bit is combined with each backend bit),
                "alone" (a functionality without a backend, routed as with the first one)
-    name       the key in the set; for "added" and "alone", the key in the result
-    other      the key in the result, for "renamed" and "changed"
+               or "top" (another key has the highest priority)
+    name       the key in the set; for "added" and "alone", the key in the result;
+               for "top", the highest key that is not lost
+    other      the key in the result, for "renamed" and "changed"; for "top", the highest key
     from_kind  the kind of the key in the set, such as "per-backend"
     to_kind    the kind of the key in the result
     """
@@ -259,8 +261,8 @@ class Note:
     to_kind: str
 
     def __str__(self) -> str:
-        if self.kind == "renamed":
-            return f"renamed {self.name} -> {self.other}"
+        if self.kind in ("renamed", "top"):
+            return f"{self.kind} {self.name} -> {self.other}"
         if self.kind == "changed":
             return f"changed {self.other}: {self.from_kind} -> {self.to_kind}"
         return f"{self.kind} {self.name}"

@@ -290,6 +290,8 @@ static u64 translate(const char *from, const char *to, const char *set)
 			add_note("+", n.name, "");
 		if (n.kind & DK_NOTE_ALONE)
 			add_note("!", n.name, "");
+		if (n.kind & DK_NOTE_TOP)
+			add_note(n.other, "^", n.name);
 	}
 	CHECK(!dk_translation_next(&t, &n));
 	return t.result.bits;
@@ -312,7 +314,8 @@ static void translation_reports_changes(void)
 	CHECK_INT(translate("v1", "pytorch-1.12", "Meta"), 0x40000);
 	CHECK_STR(notes, "Meta:functionality ");
 	CHECK_INT(translate("v1", "pytorch-1.12", "Meta|AutogradMeta"), 0x1000040000);
-	CHECK_STR(notes, "Meta:functionality -AutogradMeta !AutogradFunctionality ");
+	CHECK_STR(notes, "Meta:functionality -AutogradMeta !AutogradFunctionality "
+		  "AutogradFunctionality^Meta ");
 	CHECK_INT(translate("v1", "pytorch-1.12", "MetaBit|FPGA"), 0x4000);
 	CHECK_STR(notes, "-MetaBit ");
 	/* in 1.13, SparseCsrCPU and SparseCsrCUDA are functionalities */
@@ -322,7 +325,8 @@ static void translation_reports_changes(void)
 	CHECK_STR(notes, "SparseCsrCUDA:functionality -SparseCsrXPU ");
 	/* keys that the product of functionalities and backends adds */
 	CHECK_INT(translate("pytorch-1.13", "v1", "SparseCsrCPU|CUDA"), 0x1010003);
-	CHECK_STR(notes, "SparseCsrCPU:per-backend +CPU +SparseCsrCUDA ");
+	CHECK_STR(notes, "SparseCsrCPU:per-backend +CPU +SparseCsrCUDA "
+		  "SparseCsrCUDA^SparseCsrCPU ");
 	/* lost: keys, backends, building blocks and unknown bits */
 	CHECK_INT(translate("v1", "pytorch-1.13", "CPU|PreDispatch"), 0x4001);
 	CHECK_STR(notes, "-PreDispatch ");
@@ -334,6 +338,32 @@ static void translation_reports_changes(void)
 	CHECK_STR(notes, "-SparseCsr ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "0xc000000000000001"), 1);
 	CHECK_STR(notes, "-0xc000000000000000 ");
+}
+
+/* SEMANTICS 1.3: the order of backends and functionalities differs between releases. */
+static void translation_reports_another_top_key(void)
+{
+	translate("pytorch-2.0", "v1", "PrivateUse1|Meta");
+	CHECK_STR(notes, "Meta^PrivateUse1 ");
+	translate("pytorch-1.12", "v1", "CPU|AutogradCPU|Functionalize");
+	CHECK_STR(notes, "AutogradCPU^Functionalize ");
+	translate("pytorch-2.7", "v1", "CPU|Fake|Python");
+	CHECK_STR(notes, "Python^Fake ");
+	/* without a backend */
+	translate("pytorch-2.7", "v1", "Fake|Python|AutogradFunctionality");
+	CHECK_STR(notes, "");
+	translate("pytorch-1.12", "v1", "AutogradFunctionality|Functionalize");
+	CHECK_STR(notes, "AutogradFunctionality^Functionalize ");
+	/* lost keys do not count */
+	translate("pytorch-2.7", "v1", "CPU|Fake|Python|Named");
+	CHECK_STR(notes, "-Named Python^Fake ");
+	/* a renamed key, and one that gained priority when it became a backend */
+	translate("pytorch-2.7", "pytorch-1.13", "CPU|MAIA");
+	CHECK_STR(notes, "MAIA>ORT ");
+	translate("pytorch-1.13", "v1", "CUDA|MkldnnCPU|ORT");
+	CHECK_STR(notes, "ORT>MAIA MAIA:per-backend ");
+	translate("pytorch-1.13", "v1", "SparseCPU|ORT");
+	CHECK_STR(notes, "ORT>MAIA MAIA:per-backend +CPU +SparseMAIA SparseMAIA^SparseCPU ");
 }
 
 /* Checks that a set without notes, or with renamed keys only, is translated back unchanged. */
@@ -387,4 +417,5 @@ T_SUITE(layouts,
 	T(key_for_a_device),
 	T(device_type_of_a_key),
 	T(translation_reports_changes),
+	T(translation_reports_another_top_key),
 	T(translation_without_notes_is_reversible));

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=183
+planned=187
 count=0
 failed=0
 
@@ -300,6 +300,11 @@ has "keyset --to names a key that is lost" \
 has "keyset --to names a key that lost its backend" \
 	"  without a backend  Dense: it is routed as with the first backend" \
 	keyset --to pytorch-1.13 MTIA
+has "keyset --to prints the top key" "  top key            Meta" \
+	keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
+has "keyset --to names a key that gains priority" \
+	"  priority           Meta is above PrivateUse1 there" \
+	keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
 "$DKCTL" layout --describe pytorch-2.6 | sed 's/^layout .*/layout mine/' >"$tmp/mine"
 has "a layout from a file" "MAIA (layout mine)" key -l "$tmp/mine" MAIA
 has "keyset --to translates a set from a layout in a file" \
@@ -342,6 +347,8 @@ END
 json 0 '{"name":"CPU","kind":"per-backend","c_name":"DK_CPU","value":49}' -j key
 json 0 '"last_entry":16' -j layout
 json 0 '"last_entry": 14' -jp layout pytorch-1.13
+json 0 '"top_key":"Meta","notes":[{"top":"Meta","above":"PrivateUse1"}]' \
+	-j keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
 json 0 '["FuncTorchBatched"]' alias FuncTorchBatchedDecomposition --json
 json 0 '"abi":1' -jV
 json 0 '"help":"dkctl' -j
@@ -602,6 +609,10 @@ refused 'this word has a control character or is not UTF-8: \xff' \
 	"key $(printf '\377') CPU"
 refused "this command is longer than 65536 bytes: key" \
 	"key $(head -c 65536 /dev/zero | tr '\0' x)"
+
+printf 'translate pytorch-2.7 v1 CPU|Fake|Python\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+[ "$(sed 1d "$tmp/out")" = "top Fake -> Python" ]
+result $? "translate in a transcript reports another top key"
 
 # ---- stock ------------------------------------------------------------------------
 

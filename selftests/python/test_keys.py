@@ -234,6 +234,9 @@ def test_translation():
     assert [n.kind for n in back.notes] == ["renamed", "changed"]
     assert str(back.notes[0]).startswith("renamed ORT -> ")
     assert not KeySet("CPU").translate("pytorch-2.14").notes
+    order = KeySet("PrivateUse1|Meta", layout="pytorch-2.0").translate("v1")
+    assert [(n.kind, n.name, n.other) for n in order.notes] == [("top", "PrivateUse1", "Meta")]
+    assert str(order.notes[0]) == "top PrivateUse1 -> Meta"
 
 
 @pytest.mark.parametrize("make", [Key, KeySet, Layout, Backend, dk.Schema, Layout.parse,

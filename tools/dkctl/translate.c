@@ -19,6 +19,8 @@ static void put_note(const struct dk_note *n)
 	if (n->kind & DK_NOTE_ALONE)
 		printf("  without a backend  %s: it is routed as with %s\n", n->name,
 		       "the first backend");
+	if (n->kind & DK_NOTE_TOP)
+		printf("  priority           %s is above %s there\n", n->other, n->name);
 }
 
 static char *printed(const struct dk_translation *t)
@@ -33,6 +35,7 @@ static char *printed(const struct dk_translation *t)
 
 static void text(struct dk_translation *t, const char *print)
 {
+	char name[DK_NAME_MAX];
 	struct dk_note n;
 
 	printf("0x%llx (layout %s)\n", (unsigned long long)t->set.bits,
@@ -40,6 +43,8 @@ static void text(struct dk_translation *t, const char *print)
 	printf("0x%llx (layout %s)\n", (unsigned long long)t->result.bits,
 	       dk_layout_name(t->to));
 	printf("  printed            %s\n", print);
+	printf("  top key            %s\n",
+	       dk_key_name(t->to, dk_keyset_key(t->to, t->result), name));
 	while (dk_translation_next(t, &n))
 		put_note(&n);
 }
@@ -61,11 +66,16 @@ static void json_note(struct json *j, const struct dk_note *n)
 		json_string(j, "added", n->name);
 	if (n->kind & DK_NOTE_ALONE)
 		json_string(j, "without_backend", n->name);
+	if (n->kind & DK_NOTE_TOP) {
+		json_string(j, "top", n->other);
+		json_string(j, "above", n->name);
+	}
 	json_close(j);
 }
 
 static void json(struct request *q, struct dk_translation *t, const char *print)
 {
+	char name[DK_NAME_MAX];
 	struct dk_note n;
 	struct json j;
 
@@ -76,6 +86,7 @@ static void json(struct request *q, struct dk_translation *t, const char *print)
 	json_string(&j, "to", dk_layout_name(t->to));
 	json_hex(&j, "result", t->result.bits);
 	json_string(&j, "printed", print);
+	json_string(&j, "top_key", dk_key_name(t->to, dk_keyset_key(t->to, t->result), name));
 	json_array(&j, "notes");
 	while (dk_translation_next(t, &n))
 		json_note(&j, &n);
