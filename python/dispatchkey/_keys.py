@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import re
 import weakref
 from typing import Any, Callable, Iterator, Optional, Union
 
@@ -50,9 +51,17 @@ class Layout:
         why = new_diag()
         ptr = lib.dk_layout_find(c_text(name), why)
         if not ptr:
-            names = [layout.name for layout in cls.all()]
-            raise from_diag(why, hint=f"layouts are {', '.join(names)}")
+            raise from_diag(why, hint=cls._hint(name))
         return cls._of(ptr)
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        """Return what to use instead of a name: never another release, whose numbers differ."""
+        names, release = [layout.name for layout in cls.all()], re.search(r"\d.*", name)
+        same = [n for n in names if release and re.sub(r"^\D*", "", n) == release[0]]
+        known = "" if not re.match(r"(pytorch-|v?\d+\.)\d", name) else \
+            "the keys of this release are not known; "
+        return did_you_mean(name, same) or f"{known}layouts are {', '.join(names)}"
 
     @classmethod
     def _of(cls, ptr: int) -> Layout:

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=187
+planned=194
 count=0
 failed=0
 
@@ -382,10 +382,16 @@ bad 'has no dispatch key "4294967345"' key 4294967345
 bad 'has no dispatch key "48"' key 48
 bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
-bad 'did you mean "pytorch-2.14"?' layout pytorch-9
-bad 'did you mean "pytorch-2.6"?' layout pytorch-2.5
-bad 'did you mean "pytorch-2.1-pre"?' layout pytorch-2.1
-bad 'did you mean "pytorch-1.12"?' keyset --to pytorch-1.11 CPU
+bad 'did you mean "pytorch-2.6"?' layout pytroch-2.6
+for release in pytorch-9 pytorch-2.5 pytorch-2.1 pytroch-2.5 pytorch-1.8 v2.5.1 2.5; do
+	run key -l $release CPU
+	[ $status = 2 ] && grep -qF "unknown layout \"$release\": " "$tmp/err" &&
+		! grep -q 'did you mean' "$tmp/err"
+	result $? "no other release is suggested for $release"
+done
+bad 'the keys of this release are not known; use a file, or one of v1' layout pytorch-2.5
+bad 'the keys of this release are not known; use a file, or one of v1' layout v2.5.1
+bad 'unknown layout "v9": use a file' layout v9
 bad '"pytorch-9"' key CPU -l pytorch-9
 bad 'use a file, or one of v1, pytorch-2.14, pytorch-2.8' keyset --to pytorch-2.13 CPU
 bad '--to' keyset --to

@@ -174,7 +174,12 @@ def test_layouts():
     assert "AutogradCPU" in Layout().constant("autograd_dispatch_keyset") | "CPU"
     e = refused(Layout, "pytorch-0.1")
     assert (e.errno, e.reason, e.word) == (errno.ENOENT, "BAD_LAYOUT", "pytorch-0.1")
-    assert str(e).startswith("no such layout: pytorch-0.1; layouts are v1, pytorch-2.14, ")
+    assert str(e).startswith("no such layout: pytorch-0.1; the keys of this release are not "
+                             "known; layouts are v1, pytorch-2.14, ")
+    assert str(refused(Layout, "pytroch-2.6")) == \
+        "no such layout: pytroch-2.6; did you mean pytorch-2.6?"
+    for name in ("pytorch-2.5", "pytroch-2.5", "pytorch-2.1", "v2.5.1", "torch"):
+        assert "did you mean" not in str(refused(Layout, name))
     assert refused(Layout().constant, "no_set").reason == "BAD_CONSTANT"
 
 

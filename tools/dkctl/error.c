@@ -135,6 +135,17 @@ int fail_keyset(struct request *q, const char *word)
 		    dk_layout_name(q->layout), word);
 }
 
+static bool is_release(const char *name)
+{
+	static const char prefix[] = "pytorch-";
+	size_t len = sizeof(prefix) - 1;
+
+	if (!strncmp(name, prefix, len))
+		return isdigit((unsigned char)name[len]);
+	name += *name == 'v';
+	return isdigit((unsigned char)*name) && strchr(name, '.');
+}
+
 int fail_layout(struct request *q, const char *name)
 {
 	const struct dk_layout *l = NULL;
@@ -149,7 +160,8 @@ int fail_layout(struct request *q, const char *name)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
 				      dk_layout_name(l));
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
-		    "unknown layout \"%.127s\": use a file, or one of %s", name, list);
+		    "unknown layout \"%.127s\": %suse a file, or one of %s", name,
+		    is_release(name) ? "the keys of this release are not known; " : "", list);
 }
 
 int fail_subcommand(struct request *q, const char *name)

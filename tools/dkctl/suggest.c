@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -142,47 +141,16 @@ void suggest_set(struct suggestion *s, const struct dk_layout *l)
 	suggest_number(s);
 }
 
-/* Returns a number that increases with the release: 2014 for "2.14.1"; -1 without a release. */
-static long release_number(const char *version)
-{
-	long major, minor = 0;
-	char *end;
-
-	if (!isdigit((unsigned char)*version))
-		return -1;
-	major = strtol(version, &end, 10);
-	if (*end == '.' && isdigit((unsigned char)end[1]))
-		minor = strtol(end + 1, NULL, 10);
-	return (major < 1000 ? major : 999) * 1000 + (minor < 1000 ? minor : 999);
-}
-
-/* Returns the distance of two releases: 2 for pytorch-2.4 and pytorch-2.6; -1 for other names. */
-static long release_distance(const char *a, const char *b)
-{
-	size_t family = strcspn(a, "0123456789");
-	long x = release_number(a + family), y;
-
-	if (x < 0 || strncasecmp(a, b, family))
-		return -1;
-	y = release_number(b + family);
-	return y < 0 ? -1 : labs(x - y);
-}
-
-/* Suggests the nearest release; if two are equally near, the newer, which is listed first. */
+/* Suggests no other release than that of the word, because its keys have other numbers. */
 void suggest_layouts(struct suggestion *s)
 {
+	const char *digits = "0123456789", *name, *release = strpbrk(s->word, digits);
 	const struct dk_layout *l = NULL;
-	long d, least = LONG_MAX;
 
-	while ((l = dk_layout_next(l))) {
-		d = release_distance(s->word, dk_layout_name(l));
-		if (d < 0 || d >= least) {
-			suggest_try(s, dk_layout_name(l));
-			continue;
-		}
-		least = d;
-		s->distance = 0;
-		snprintf(s->best, sizeof(s->best), "%s", dk_layout_name(l));
+	while (release && (l = dk_layout_next(l))) {
+		name = dk_layout_name(l);
+		if (!strcmp(name + strcspn(name, digits), release))
+			suggest_try(s, name);
 	}
 }
 
