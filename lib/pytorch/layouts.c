@@ -333,6 +333,8 @@ static bool is_release_of(const char *name, const char *layout)
 
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 {
+	/* PyTorch's versions and tags are accepted, too: 2.6 and v2.6.0 */
+	const char *version = name + (*name == 'v'), *release;
 	unsigned int i;
 
 	dkc_accept(why);
@@ -341,9 +343,12 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 	for (i = 0; i < NUM_LAYOUTS && !dkc_layouts_init(); i++)
 		if (dkc_streq(layouts[i].name, name))
 			return &layouts[i];
-	for (i = 0; i < NUM_LISTED; i++)
-		if (is_release_of(name, layouts[i].name))
+	for (i = 0; i < NUM_LISTED; i++) {
+		release = layouts[i].name + sizeof("pytorch-") - 1;
+		if (is_release_of(name, layouts[i].name) || dkc_streq(version, release) ||
+		    is_release_of(version, release))
 			return &layouts[i];
+	}
 	dkc_remark(why, DK_WHY_BAD_LAYOUT, name);
 	return NULL;
 }

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=194
+planned=198
 count=0
 failed=0
 
@@ -383,6 +383,9 @@ bad 'has no dispatch key "48"' key 48
 bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
 bad 'did you mean "pytorch-2.6"?' layout pytroch-2.6
+for release in 2.6 v2.6 v2.6.0 2.6.1+cpu; do
+	has "--layout $release" "MAIA (layout pytorch-2.6)" key -l $release MAIA
+done
 for release in pytorch-9 pytorch-2.5 pytorch-2.1 pytroch-2.5 pytorch-1.8 v2.5.1 2.5; do
 	run key -l $release CPU
 	[ $status = 2 ] && grep -qF "unknown layout \"$release\": " "$tmp/err" &&

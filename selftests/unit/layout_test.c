@@ -198,12 +198,15 @@ TEST(releases)
 		{ "pytorch-2.14.1", "pytorch-2.14" }, { "pytorch-2.14.0", "pytorch-2.14" },
 		{ "pytorch-1.13.1", "pytorch-1.13" }, { "pytorch-2.0.1", "pytorch-2.0" },
 		{ "pytorch-2.6.0+cu126", "pytorch-2.6" }, { "pytorch-2.8.12", "pytorch-2.8" },
+		{ "2.6", "pytorch-2.6" }, { "v2.14", "pytorch-2.14" },
+		{ "v2.6.0", "pytorch-2.6" }, { "1.13.1+cu117", "pytorch-1.13" },
 	};
 	static const char *const none[] = {
 		"pytorch-2.1", "pytorch-2.3.1", "pytorch-2.13", "pytorch-2.140",
 		"pytorch-2.14.", "pytorch-2.14.x", "pytorch-2.14.1.2", "pytorch-2",
 		"pytorch-2.14+cu130", "v1.0", "v1.1", "PyTorch-2.14", "", "pytorch-2.4-pre",
-		"pytorch-2.6.0+trimmed", "pytorch-2.6+trimmed",
+		"pytorch-2.6.0+trimmed", "pytorch-2.6+trimmed", "2.5", "v2.1.2", "2.140", "2.6.",
+		"vv2.6", "V2.6", "v", "2", "v2",
 	};
 	unsigned int i;
 
