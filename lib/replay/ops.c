@@ -263,6 +263,18 @@ static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 	return 0;
 }
 
+/* Refuses the words that "route" prints if no function serves a call. */
+static int check_label(struct dk_replay *r, const char *label, bool is_fallthrough)
+{
+	const char *why = NULL;
+
+	if (dk_replay_eq(label, "missing") || dk_replay_eq(label, "ambiguous"))
+		why = "route prints this word if no function serves: use another label";
+	else if (!is_fallthrough && dk_replay_eq(label, "fallthrough"))
+		why = "use option -f for a fallthrough, or another label";
+	return why ? dk_replay_refuse(r, -EINVAL, why, label, dk_replay_len(label)) : 0;
+}
+
 DK_REPLAY_RUN(impl)
 {
 	const char *device = dk_replay_value(w, 'd');
@@ -272,6 +284,8 @@ DK_REPLAY_RUN(impl)
 
 	if (!err && !dk_replay_eq(w->arg[1], "-"))
 		err = dk_replay_key(r, w->arg[1], &key);
+	if (!err)
+		err = check_label(r, w->arg[2], dk_replay_option(w, 'f'));
 	if (err)
 		return err;
 	i = dk_replay_impl_alloc(w->arg[0], key, w->arg[2], dk_replay_value(w, 's'),
@@ -291,6 +305,8 @@ DK_REPLAY_RUN(fallback)
 
 	if (!err)
 		err = dk_replay_key(r, w->arg[0], &key);
+	if (!err)
+		err = check_label(r, w->arg[1], true);
 	if (err)
 		return err;
 	is_fallthrough = dk_replay_option(w, 'f') || dk_replay_eq(w->arg[1], "fallthrough");

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=198
+planned=204
 count=0
 failed=0
 
@@ -611,6 +611,18 @@ refused "no such operator: a::b" "table a::b"
 refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
 refused "no include or exclude is open" "end"
+for word in missing ambiguous; do
+	refused "route prints this word if no function serves: use another label: $word" \
+		"impl -f a::b CPU $word"
+	refused "route prints this word if no function serves: use another label: $word" \
+		"fallback CPU $word"
+done
+refused "use option -f for a fallthrough, or another label: fallthrough" \
+	"impl a::b Autograd fallthrough"
+printf '%s\n' 'op a::b' 'impl -f a::b CPU fallthrough' 'fallback CUDA fallthrough' 'is-fallthrough a::b CPU' |
+	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+[ "$(cat "$tmp/out")" = true ]
+result $? "transcript: fallthrough may be the label of a fallthrough"
 refused "Unsupported layout: Foo" "compute-key float Foo CPU"
 refused 'this word has a control character or is not UTF-8: C\x01U' \
 	"key $(printf 'C\001U')"
