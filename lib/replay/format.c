@@ -255,7 +255,7 @@ static void put_verdict(struct dk_format *t, const struct dk_step *s, const char
 		put(t, "missing: no rule has a function");
 		break;
 	case DK_VERDICT_NO_IMPL:
-		put(t, s->rule == 10 ? "no: no backend fallback can serve this operator" :
+		put(t, s->rule == 10 ? "no: no usable backend fallback is registered" :
 				       "no: nothing is registered");
 		break;
 	case DK_VERDICT_NO_ALIAS:

@@ -231,7 +231,7 @@ def verdict_of(step: Step, ex: Explanation) -> str:
         "SERVES": f"serves: {what} [{ex.route.entry.rule}]",
         "AMBIGUOUS": "ambiguous: a backend of AutogradOther has one, too",
         "MISSING": "missing: no rule has a function",
-        "NO_IMPL": "no: no backend fallback can serve this operator" if step.rule == 10 else
+        "NO_IMPL": "no: no usable backend fallback is registered" if step.rule == 10 else
                    "no: nothing is registered",
         "NO_ALIAS": "no: this layout lacks the alias key",
         "OUTSIDE": f"no: does not include {ex.entry_key}",
