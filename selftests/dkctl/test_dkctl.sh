@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=204
+planned=210
 count=0
 failed=0
 
@@ -288,6 +288,16 @@ result $? "output fits 100 columns"
 has "a layout by a release of PyTorch" "CPU (layout pytorch-2.14)" key -l pytorch-2.14.1 CPU
 has "a key in a layout with a trimmed table" \
 	"  table entry    none, the table is trimmed" key -l v1+trimmed CUDA
+has "key of a building block in a trimmed layout" "  table entries  7" \
+	key -l v1+trimmed AutogradFunctionality
+has "layout prints the size of a trimmed table" \
+	"layout pytorch-2.14+trimmed: 16 backends, 47 functionalities, 8 table entries, full set 0x3fffffffffffffff" \
+	layout pytorch-2.14+trimmed
+[ "$(awk '$1 ~ /^[0-9.]+$/ && $3 ~ /^[0-9]+$/ && $4 { print $1, $4 }' "$tmp/out" | paste -sd' ')" = \
+	"7 AutogradFunctionality 6 AutogradOther 5 ADInplaceOrView 4 BackendSelect 3 Sparse 2 Quantized 1 Dense 0 Undefined" ]
+result $? "layout prints the eight entries of a trimmed table"
+has "layout prints - without an entry" "        -   61     46  PythonDispatcher" \
+	layout pytorch-2.14+trimmed
 has "keyset --to prints a set in another layout" "0x10801 (layout v1)" \
 	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
 has "keyset --to names a key that is renamed" "  renamed            ORT is MAIA there" \
@@ -347,6 +357,10 @@ END
 json 0 '{"name":"CPU","kind":"per-backend","c_name":"DK_CPU","value":49}' -j key
 json 0 '"last_entry":16' -j layout
 json 0 '"last_entry": 14' -jp layout pytorch-1.13
+json 0 '"value":1,"bit":16,"per_backend":true,"first_entry":1,"last_entry":1}' \
+	-j layout v1+trimmed
+json 0 '"value":2,"bit":17,"per_backend":false,"first_entry":null,"last_entry":null}' \
+	-j layout v1+trimmed
 json 0 '"top_key":"Meta","notes":[{"top":"Meta","above":"PrivateUse1"}]' \
 	-j keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
 json 0 '["FuncTorchBatched"]' alias FuncTorchBatchedDecomposition --json

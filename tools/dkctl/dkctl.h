@@ -165,6 +165,9 @@ int show_version(struct request *q);
  * Each request may open three layouts.
  */
 const struct dk_layout *open_layout(struct request *q, const char *name, int *status);
+/* Returns the entries of a functionality, or false if a trimmed table has none. */
+bool table_entries(const struct dk_layout *l, unsigned int f, unsigned int *first,
+		   unsigned int *last);
 
 /* c_names.c: returns a C name such as "DK_AUTOGRAD_PRIVATEUSE1", or NULL. Layout v1 only. */
 const char *key_c_name(const struct dk_layout *l, unsigned int key);

@@ -70,6 +70,7 @@ static void key_text(const struct dk_layout *l, unsigned int key)
 {
 	enum dk_key_kind kind = dk_key_kind(l, key);
 	char name[DK_NAME_MAX], what[400];
+	unsigned int first, last;
 
 	key_class(l, key, what, sizeof(what));
 	printf("%s (layout %s)\n", dk_key_name(l, key, name), dk_layout_name(l));
@@ -78,9 +79,9 @@ static void key_text(const struct dk_layout *l, unsigned int key)
 		printf("  %-14s %s\n", "C name", key_c_name(l, key));
 	printf("  %-14s %u\n", "value", key);
 	printf("  %-14s 0x%llx\n", "set", (unsigned long long)dk_key_set(l, key).bits);
-	if (kind == DK_KIND_BUILDING_BLOCK)
-		printf("  %-14s %u..%u\n", "table entries", dk_key_slot(l, key),
-		       dk_key_slot(l, key) + dk_layout_backends(l) - 1);
+	if (kind == DK_KIND_BUILDING_BLOCK && table_entries(l, key, &first, &last))
+		printf(first == last ? "  %-14s %u\n" : "  %-14s %u..%u\n", "table entries",
+		       first, last);
 	else if (kind == DK_KIND_ALIAS)
 		printf("  %-14s none\n", "table entry");
 	else

@@ -57,14 +57,51 @@ const struct dk_layout *open_layout(struct request *q, const char *name, int *st
 	return l;
 }
 
-static void slots_text(const struct dk_layout *l, unsigned int f, char *buf, size_t size)
+bool table_entries(const struct dk_layout *l, unsigned int f, unsigned int *first,
+		   unsigned int *last)
 {
-	unsigned int slot = dk_key_slot(l, f);
+	unsigned int b, nb = dk_is_per_backend(l, f) ? dk_layout_backends(l) : 0;
+	bool found = false;
+	int index;
 
-	if (dk_is_per_backend(l, f))
-		snprintf(buf, size, "%u..%u", slot, slot + dk_layout_backends(l) - 1);
+	for (b = nb ? 1 : 0; b <= nb; b++) {
+		index = dk_table_index(l, dk_key_set(l, b ? dk_runtime_key(l, f, b) : f));
+		if (index < 0)
+			continue;
+		*last = (unsigned int)index;
+		if (!found)
+			*first = *last;
+		found = true;
+	}
+	return found;
+}
+
+static bool is_trimmed(const struct dk_layout *l)
+{
+	return dk_table_size(l) < dk_layout_entries(l);
+}
+
+static void entries_text(const struct dk_layout *l, unsigned int f, char *buf, size_t size)
+{
+	unsigned int first, last;
+
+	if (!table_entries(l, f, &first, &last))
+		snprintf(buf, size, "-");
+	else if (dk_is_per_backend(l, f) && !is_trimmed(l))
+		snprintf(buf, size, "%u..%u", first, last);
 	else
-		snprintf(buf, size, "%u", slot);
+		snprintf(buf, size, "%u", first);
+}
+
+/* In a trimmed table, only CPU has entries. */
+static const char *per_backend_text(const struct dk_layout *l, unsigned int f,
+				    const char *entries)
+{
+	if (!dk_is_per_backend(l, f))
+		return "";
+	if (!is_trimmed(l))
+		return " (one entry per backend)";
+	return *entries == '-' ? " (per backend)" : " (per backend, the entry is that of CPU)";
 }
 
 static void text(const struct dk_layout *l)
@@ -76,19 +113,18 @@ static void text(const struct dk_layout *l)
 	struct wrap w;
 
 	printf("layout %s: %u backends, %u functionalities, %u table entries, full set 0x%llx\n\n",
-	       dk_layout_name(l), nb, nf, dk_layout_entries(l),
+	       dk_layout_name(l), nb, nf, dk_table_size(l),
 	       (unsigned long long)dk_layout_full(l).bits);
-	if (dk_table_size(l) < dk_layout_entries(l))
-		printf("The table is trimmed to %u entries; \"dkctl key NAME\" prints one.\n\n",
-		       dk_table_size(l));
+	if (is_trimmed(l))
+		printf("The table is trimmed: most functionalities have no entry.\n\n");
 	printf("The highest functionality of a set wins, then its highest backend.\n\n");
 	printf("%9s %4s %6s  %s\n", "entries", "bit", "value", "functionality");
 	for (i = nf; i-- > 0;) {
-		slots_text(l, i, slots, sizeof(slots));
+		entries_text(l, i, slots, sizeof(slots));
 		snprintf(bit, sizeof(bit), "%u", nb + i - 1);
 		printf("%9s %4s %6u  %s%s\n", slots, i ? bit : "-", i,
 		       dk_key_name(l, i, name),
-		       dk_is_per_backend(l, i) ? " (one entry per backend)" : "");
+		       per_backend_text(l, i, slots));
 	}
 	printf("\n%9s %4s %6s  %s\n", "", "bit", "number", "backend");
 	for (i = nb; i > 0; i--)
@@ -103,7 +139,7 @@ static void text(const struct dk_layout *l)
 static void json_functionality(struct json *j, const struct dk_layout *l, unsigned int f)
 {
 	bool per_backend = dk_is_per_backend(l, f);
-	unsigned int slot = dk_key_slot(l, f), nb = dk_layout_backends(l);
+	unsigned int nb = dk_layout_backends(l), first, last;
 	char name[DK_NAME_MAX];
 
 	json_object(j, NULL);
@@ -114,8 +150,13 @@ static void json_functionality(struct json *j, const struct dk_layout *l, unsign
 	else
 		json_null(j, "bit");
 	json_bool(j, "per_backend", per_backend);
-	json_uint(j, "first_entry", slot);
-	json_uint(j, "last_entry", per_backend ? slot + nb - 1 : slot);
+	if (table_entries(l, f, &first, &last)) {
+		json_uint(j, "first_entry", first);
+		json_uint(j, "last_entry", last);
+	} else {
+		json_null(j, "first_entry");
+		json_null(j, "last_entry");
+	}
 	json_close(j);
 }
 
