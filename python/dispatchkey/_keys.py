@@ -363,7 +363,9 @@ class Key(metaclass=_KeyNames):
         return hash((self.layout, self.number))
 
     def __repr__(self) -> str:
-        return f"Key({self.name!r}{_other(self.layout)})"
+        # the names of sentinels are also names of keys, or of none
+        name = self.number if self.kind in ("none", "sentinel") else self.name
+        return f"Key({name!r}{_other(self.layout)})"
 
     def __str__(self) -> str:
         return self.name

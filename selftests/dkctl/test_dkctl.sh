@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=210
+planned=217
 count=0
 failed=0
 
@@ -288,6 +288,15 @@ result $? "output fits 100 columns"
 has "a layout by a release of PyTorch" "CPU (layout pytorch-2.14)" key -l pytorch-2.14.1 CPU
 has "a key in a layout with a trimmed table" \
 	"  table entry    none, the table is trimmed" key -l v1+trimmed CUDA
+has "key of a sentinel by its value" \
+	"  class          sentinel: marks where the keys of Dense start" key 48
+for name in StartOfDenseBackends StartOfAutogradFunctionalityBackends; do
+	has "key $name" "  class          sentinel: marks where the keys of \
+$(printf %s $name | sed 's/^StartOf//; s/Backends$//') start" key $name
+done
+has "key EndOfFunctionalityKeys" \
+	"  class          sentinel: marks the end of the functionalities" key EndOfFunctionalityKeys
+has "key EndOfDenseBackends" "Meta (layout v1)" key EndOfDenseBackends
 has "key of a building block in a trimmed layout" "  table entries  7" \
 	key -l v1+trimmed AutogradFunctionality
 has "layout prints the size of a trimmed table" \
@@ -393,7 +402,9 @@ bad 'use "dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
 bad '"0x1ffffffffffffffff" is larger than 64 bits' keyset 0x1ffffffffffffffff
 bad '"99999999999999999999" is larger than 64 bits' keyset CPU 99999999999999999999
 bad 'has no dispatch key "4294967345"' key 4294967345
-bad 'has no dispatch key "48"' key 48
+bad 'has no dispatch key "156"' key 156
+bad 'has no dispatch key "StartOfCPUBackends"' key StartOfCPUBackends
+bad 'has no dispatch key "EndOfBackends"' key EndOfBackends
 bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
 bad 'did you mean "pytorch-2.6"?' layout pytroch-2.6

@@ -43,6 +43,12 @@ def test_repr_can_be_evaluated(ks):
     assert pickle.loads(pickle.dumps(ks)) == ks
 
 
+@pytest.mark.parametrize("key", [Key.CPU, Key.Autograd, Key(47), Key(48), Key(133),
+                                 Key(42, "pytorch-1.13"), Key("AutocastCUDA", "pytorch-1.12")])
+def test_repr_of_key_can_be_evaluated(key):
+    assert eval(repr(key)) == key
+
+
 def test_operators():
     a, b = KeySet("CPU, AutogradCPU"), KeySet("CPU, Tracer")
     assert a | b == KeySet("CPU, AutogradCPU, Tracer")

@@ -58,7 +58,10 @@ void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t si
 			snprintf(buf, size, "alias key: has no bit and no table entry");
 		return;
 	case DK_KIND_SENTINEL:
-		snprintf(buf, size, "sentinel: marks where the keys of %s start", f);
+		if (key == dk_layout_functionalities(l))
+			snprintf(buf, size, "sentinel: marks the end of the functionalities");
+		else
+			snprintf(buf, size, "sentinel: marks where the keys of %s start", f);
 		return;
 	default:
 		break;
@@ -196,7 +199,35 @@ static bool key_of_value(const struct dk_layout *l, const char *word, unsigned i
 		return false;
 	value = strtoul(word, &end, 10);
 	*key = (unsigned int)value;
-	return !*end && value < dk_layout_keys(l) && is_key(l, *key);
+	return !*end && value < dk_layout_keys(l);
+}
+
+/*
+ * Finds EndOfFunctionalityKeys, and StartOfNAMEBackends and EndOfNAMEBackends of a building block.
+ * These are enumerators of PyTorch that it does not print.
+ */
+static bool key_of_enumerator(const struct dk_layout *l, const char *word, unsigned int *key)
+{
+	bool start = !strncmp(word, "StartOf", 7);
+	char name[DK_NAME_MAX];
+	unsigned int f;
+	int n = 0;
+
+	if (!strcmp(word, "EndOfFunctionalityKeys")) {
+		*key = dk_layout_functionalities(l);
+		return true;
+	}
+	if (!start && strncmp(word, "EndOf", 5))
+		return false;
+	word += start ? 7 : 5;
+	n = (int)strlen(word) - 8;
+	if (n <= 0 || n >= DK_NAME_MAX || strcmp(word + n, "Backends"))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", n, word);
+	if (dk_key_parse(l, name, 0, &f, NULL) || !dk_is_per_backend(l, f))
+		return false;
+	*key = dk_runtime_key(l, f, start ? 0 : dk_layout_backends(l));
+	return true;
 }
 
 int run_key(struct request *q)
@@ -207,7 +238,8 @@ int run_key(struct request *q)
 		return q->options & OPTION_JSON ? list_keys_json(q) : list_keys(q);
 	if (dk_key_parse(q->layout, q->args[0], 0, &key, NULL) &&
 	    !key_of_c_name(q->layout, q->args[0], &key) &&
-	    !key_of_value(q->layout, q->args[0], &key))
+	    !key_of_value(q->layout, q->args[0], &key) &&
+	    !key_of_enumerator(q->layout, q->args[0], &key))
 		return fail_key(q, q->args[0]);
 	if (q->options & OPTION_JSON)
 		key_json(q, key);
