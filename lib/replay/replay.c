@@ -236,7 +236,14 @@ int dk_replay_parse_set(const struct dk_layout *l, struct dk_registry *reg,
 
 int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks)
 {
-	return dk_replay_parse_set(r->layout, r->reg, word, ks, &r->why);
+	int err = dk_replay_parse_set(r->layout, r->reg, word, ks, &r->why);
+	unsigned int key;
+
+	if (!err || dk_key_parse(r->layout, r->why.name, 0, &key, NULL) ||
+	    dk_key_kind(r->layout, key) != DK_KIND_ALIAS)
+		return err;
+	r->why.text = "an alias key has no bits; command alias lists its runtime keys";
+	return err;
 }
 
 /* ---- the registry --------------------------------------------------------- */

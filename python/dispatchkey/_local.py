@@ -162,6 +162,7 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Iterator
 def set_excluded(key: Union[str, Key], want: bool = True) -> Iterator[None]:
     """Set whether one key of layout v1 is excluded (_SetExcludeDispatchKeyGuard)."""
     key, state = Key(key), state_of(Layout())
+    KeySet(key)     # refuses alias keys
     was = lib.dk_local_is_excluded(state, key.number)
     lib.dk_local_set_excluded(state, key.number, want)
     try:

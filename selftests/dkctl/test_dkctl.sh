@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=217
+planned=218
 count=0
 failed=0
 
@@ -628,6 +628,11 @@ refused "unexpected word: CUDA" "key CPU CUDA"
 refused "unknown option: -x" "impl -x a::b CPU one"
 refused "could not parse dispatch key: Spase" "key Spase"
 refused "could not parse keyset: Foo" "keyset CPU|Foo"
+alias="error: an alias key has no bits; command alias lists its runtime keys: Autograd"
+printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a::b Autograd' |
+	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+[ "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" = "3 $alias" ]
+result $? "transcript: alias keys are refused in sets, with an explanation"
 layouts="v1, pytorch-2.14, pytorch-2.8, pytorch-2.7, pytorch-2.6, pytorch-2.4, \
 pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12"
 refused "no such layout: v9; the layouts are $layouts" "layout v9"

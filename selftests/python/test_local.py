@@ -84,6 +84,10 @@ def test_wrong_words():
     with pytest.raises(dk.UnknownName, match="could not parse keyset: Trecer; did you mean Tracer"):
         with dk.include("Trecer"):
             pass
+    for guard in (dk.include, dk.exclude, dk.set_excluded):
+        with pytest.raises(dk.Error, match="an alias key is in no set: Autograd; "):
+            with guard("Autograd"):
+                pass
     with pytest.raises(dk.Error, match="^the backend has no autocast key: VE$"):
         with dk.autocast("VE"):
             pass
