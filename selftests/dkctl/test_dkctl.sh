@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=218
+planned=222
 count=0
 failed=0
 
@@ -390,6 +390,13 @@ fi
 
 # ---- bad input --------------------------------------------------------------
 
+bad '"ORT", but layout pytorch-2.1-pre has; did you mean "MAIA"?' key ORT
+bad '"ORT", but layout pytorch-2.1-pre has; did you mean "MAIA"?' keyset 'ORT|CPU'
+bad 'no dispatch key "MAIA", but layout v1 has; did you mean "ORT"?' key MAIA -l pytorch-1.13
+run key Named
+[ $status = 2 ] && [ "$(cat "$tmp/err")" = \
+	'dkctl: layout v1 has no dispatch key "Named", but layout pytorch-2.8 has' ]
+result $? "bad input: key Named names a layout that has it"
 bad '"Spase"' key Spase
 bad '"Sparse"' key Spase
 bad '""' key ''

@@ -82,16 +82,43 @@ static const char *layout_words(const struct request *q, char *buf, size_t size)
 	return buf;
 }
 
+/*
+ * Refuses a key that another layout has. Suggests its name in this layout. Returns STATUS_OK if no
+ * layout has it.
+ */
+static int fail_foreign_key(struct request *q, const char *name)
+{
+	const struct dk_layout *l = NULL;
+	struct dk_translation t;
+	struct dk_note n;
+	unsigned int key;
+
+	while ((l = dk_layout_next(l)) && dk_key_parse(l, name, 0, &key, NULL))
+		;
+	if (!l)
+		return STATUS_OK;
+	dk_translate(&t, l, q->layout, dk_key_set(l, key));
+	while (dk_translation_next(&t, &n) && !(n.kind & DK_NOTE_RENAMED))
+		;
+	return fail(q, STATUS_BAD_INPUT, name, n.kind & DK_NOTE_RENAMED ? n.other : NULL,
+		    "layout %s has no dispatch key \"%.127s\", but layout %s has",
+		    dk_layout_name(q->layout), name, dk_layout_name(l));
+}
+
 int fail_key(struct request *q, const char *name)
 {
 	struct suggestion s;
 	struct dk_keyset ks;
 	char words[160];
+	int status;
 
 	if (!dk_keyset_parse(q->layout, name, &ks, NULL))
 		return fail(q, STATUS_BAD_INPUT, name, NULL,
 			    "\"%.127s\" is a keyset, not a dispatch key: use \"dkctl keyset%s '%.127s'\"",
 			    name, layout_words(q, words, sizeof(words)), name);
+	status = fail_foreign_key(q, name);
+	if (status)
+		return status;
 	suggest_begin(&s, name);
 	suggest_keys(&s, q->layout, true);
 	if (suggest_end(&s))
@@ -119,6 +146,7 @@ int fail_keyset(struct request *q, const char *word)
 	struct suggestion s;
 	char words[160];
 	unsigned int key;
+	int status;
 
 	if (!dk_key_parse(q->layout, word, 0, &key, NULL) &&
 	    dk_key_kind(q->layout, key) == DK_KIND_ALIAS)
@@ -128,6 +156,9 @@ int fail_keyset(struct request *q, const char *word)
 	if (is_too_large(word))
 		return fail(q, STATUS_BAD_INPUT, word, NULL,
 			    "\"%.127s\" is larger than 64 bits, the size of a keyset", word);
+	status = fail_foreign_key(q, word);
+	if (status)
+		return status;
 	suggest_begin(&s, word);
 	suggest_set(&s, q->layout);
 	return fail(q, STATUS_BAD_INPUT, word, suggest_end(&s),
