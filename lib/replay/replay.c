@@ -378,6 +378,7 @@ static void put_layouts(struct dk_replay *r)
 		dk_replay_put(r, dk_layout_name(l));
 		before = ", ";
 	}
+	dk_replay_put(r, "; \"dkctl replay -l FILE\" reads one from a file");
 }
 
 int dk_replay_line(struct dk_replay *r, const char *line, size_t len)

@@ -641,7 +641,8 @@ printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a
 [ "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" = "3 $alias" ]
 result $? "transcript: alias keys are refused in sets, with an explanation"
 layouts="v1, pytorch-2.14, pytorch-2.8, pytorch-2.7, pytorch-2.6, pytorch-2.4, \
-pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12"
+pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12; \
+\"dkctl replay -l FILE\" reads one from a file"
 refused "no such layout: v9; the layouts are $layouts" "layout v9"
 refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x1"
 refused "no such operator: a::b" "table a::b"
