@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=222
+planned=225
 count=0
 failed=0
 
@@ -439,6 +439,9 @@ bad 'it has a NUL byte' key -l "$tmp/bad" CPU
 bad "cannot read a layout from \"$tmp\": " key -l "$tmp" CPU
 bad 'longer than 65536 bytes' key -l /dev/zero CPU
 bad '"kye"' kye CPU
+bad 'unknown subcommand "translate"; did you mean "keyset --to"?' translate v1 CPU
+bad 'unknown subcommand "parse"; did you mean "key"?' parse CPU
+bad 'unknown subcommand "set"; did you mean "keyset"?' set CPU
 bad '"nonsense"' help nonsense
 bad '--jsn' --jsn
 bad '-x' key -x CPU

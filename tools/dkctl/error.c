@@ -195,13 +195,23 @@ int fail_layout(struct request *q, const char *name)
 		    is_release(name) ? "the keys of this release are not known; " : "", list);
 }
 
+/* Commands of transcripts, and the subcommands that do the same. */
+static const char *const others[][2] = {
+	{ "parse", "key" }, { "set", "keyset" }, { "translate", "keyset --to" },
+};
+
 int fail_subcommand(struct request *q, const char *name)
 {
 	const struct subcommand *s;
 	struct suggestion near;
 	char list[256];
-	size_t n = 0;
+	size_t n = 0, i;
 
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		if (!strcmp(name, others[i][0]))
+			return fail(q, STATUS_BAD_INPUT, name, others[i][1],
+				    "unknown subcommand \"%.127s\"", name);
+	}
 	list[0] = '\0';
 	suggest_begin(&near, name);
 	for (s = subcommands; s->name; s++) {
