@@ -41,6 +41,9 @@ struct gate_slot {
 	const void *op;
 	const struct task_struct *task;
 	unsigned long seq;		/* number of calls that have used the slot */
+#ifdef CONFIG_LOCKDEP
+	bool is_mapped;			/* the call has acquired its provider's map */
+#endif
 };
 
 struct gate_cpu {
@@ -178,6 +181,44 @@ static __always_inline struct gate_slot *slot_next(void)
 	return likely(!smp_load_acquire(&slot->prov)) ? slot : NULL;
 }
 
+#ifdef CONFIG_LOCKDEP
+/*
+ * Each provider has a lock for lockdep. A call acquires it for reading and never waits for it, as
+ * if by trylock; a wait for the calls acquires it for writing: dkc_call_map_wait(). If a function
+ * takes a lock and a task waits for calls with that lock held, lockdep reports a possible deadlock.
+ * So it does if two functions unregister each other's provider. A wait that can end without the
+ * calls acquires nothing: one with a deadline, or one for a device or backend, which may be brought
+ * online again.
+ *
+ * A task has few entries for locks that it holds. Therefore only the outermost call in a provider
+ * acquires the lock, and only if enough entries are free. A call in an overflow list does not
+ * acquire it.
+ */
+static void call_map_acquire(const u64 *storage, const struct dkc_reg *reg, unsigned long ip)
+{
+	struct gate_slot *slot = (struct gate_slot *)(unsigned long)storage[0];
+	struct lockdep_map *map = &dkc_block_of(reg)->prov->call_map.map;
+
+	if (!slot)
+		return;
+	slot->is_mapped = lockdep_depth(current) < MAX_LOCK_DEPTH / 2 && !lock_is_held(map);
+	if (slot->is_mapped)
+		lock_acquire_shared_recursive(map, 0, 1, NULL, ip);
+}
+
+/* Called before the slot is freed: after that, the provider may be freed. */
+static void call_map_release(const struct gate_slot *slot, unsigned long ip)
+{
+	struct dkc_provider *prov = (struct dkc_provider *)slot->prov;
+
+	if (slot->is_mapped)
+		lock_release(&prov->call_map.map, ip);
+}
+#else
+#define call_map_acquire(storage, reg, ip)	do { } while (0)
+#define call_map_release(slot, ip)	do { } while (0)
+#endif
+
 void dkc_gate_take(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
 	struct gate_slot *slot;
@@ -189,6 +230,7 @@ void dkc_gate_take(u64 *storage, const struct dkc_reg *reg, const void *op)
 	else
 		take_another_slot(storage, reg, op);
 	preempt_enable();
+	call_map_acquire(storage, reg, _RET_IP_);
 }
 
 /* The rest of dk__to_gate() if the next slot is in use. Called with preemption disabled. */
@@ -198,6 +240,7 @@ static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 	preempt_enable();
 	__acquire(RCU);		/* for sparse: the caller has begun the section */
 	rcu_read_unlock();
+	call_map_acquire(storage->gate, storage->entry.reg, _RET_IP_);
 	__might_sleep(__FILE__, __LINE__);
 }
 
@@ -225,6 +268,7 @@ void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 	preempt_enable();
 	__acquire(RCU);		/* for sparse: the caller has begun the section */
 	rcu_read_unlock();
+	call_map_acquire(storage->gate, entry.reg, _RET_IP_);
 	__might_sleep(__FILE__, __LINE__);
 }
 
@@ -271,6 +315,7 @@ static __always_inline void leave_gate(u64 *storage)
 	const void *prov;
 
 	if (likely(slot)) {
+		call_map_release(slot, _RET_IP_);
 		prov = slot->prov;
 		/* pairs with smp_load_acquire() in slot_next() and slot_read() */
 		smp_store_release(&slot->prov, NULL);

@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -83,6 +84,25 @@ DECLARE_TRACEPOINT(dk_drain);
 struct dkc_grace {
 	unsigned long cookie;
 };
+
+/* A lock for lockdep: see kmod/gate.c. Empty without CONFIG_LOCKDEP. */
+struct dkc_call_map {
+	struct lock_class_key key;
+	struct lockdep_map map;
+};
+
+static inline void dkc_call_map_init(struct dkc_call_map *m, const char *name)
+{
+	lockdep_register_key(&m->key);
+	lockdep_init_map(&m->map, name, &m->key, 0);
+}
+
+#define dkc_call_map_destroy(m)	lockdep_unregister_key(&(m)->key)
+#define dkc_call_map_wait(m)						\
+	do {								\
+		lock_map_acquire(&(m)->map);				\
+		lock_map_release(&(m)->map);				\
+	} while (0)
 
 struct dkc_counts {
 	u64 __percpu *n;

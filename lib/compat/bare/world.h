@@ -37,6 +37,14 @@ struct dkc_grace {
 	u8 unused;
 };
 
+struct dkc_call_map {
+	u8 unused;
+};
+
+#define dkc_call_map_init(m, name)	((void)(m))
+#define dkc_call_map_destroy(m)	((void)(m))
+#define dkc_call_map_wait(m)	((void)(m))
+
 struct dkc_counts {
 	u64 *n;
 };

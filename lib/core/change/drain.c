@@ -14,6 +14,7 @@ static void provider_free(struct dkc_provider *core)
 	*p = core->next;
 	if (core->grace_begun)
 		dkc_grace_end(&core->grace);
+	dkc_call_map_destroy(&core->call_map);
 	kvfree(core);
 }
 
@@ -328,6 +329,8 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 
 	if (!DKC_NOTICE_MS || t->deadline)
 		return dkc_gate_wait(core, reg, is_inside, t, t->deadline);
+	if (!t->since)
+		dkc_call_map_wait(&core->call_map);
 	while (!dkc_gate_wait(core, reg, is_inside, t, dkc_now() + DKC_NOTICE_MS)) {
 		mutex_lock(&reg->lock);
 		err = report_inside(t, &why);

@@ -52,6 +52,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	core->priv = prov->priv;
 	core->owner = prov->owner;
 	dkc_strcpy(core->name, prov->name, sizeof(core->name));
+	dkc_call_map_init(&core->call_map, core->name);
 	core->number = ++reg->providers_so_far;
 	core->next = reg->providers;
 	reg->providers = core;

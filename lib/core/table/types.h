@@ -350,6 +350,7 @@ struct dkc_provider {
 	bool drained;			/* no call is running; the last waiter frees it */
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
+	struct dkc_call_map call_map;
 	u64 grace_over;			/* time at which @grace had ended, or 0 */
 	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
