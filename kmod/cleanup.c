@@ -81,6 +81,23 @@ static void visit_end(struct dk_registry *reg)
 	mutex_unlock(&registries_lock);
 }
 
+/* Copies the name of a provider that the module has not unregistered. */
+static bool find_left(struct dk_registry *reg, const struct module *mod, char name[DK_NAME_MAX])
+{
+	const struct dkc_provider *core;
+
+	mutex_lock(&reg->lock);
+	core = dkc_provider_of(reg, mod);
+	if (core)
+		strscpy(name, core->name, DK_NAME_MAX);
+	mutex_unlock(&reg->lock);
+	return core;
+}
+
+/*
+ * Called by the module notifier, whose lock other loads and unloads need: they may block until the
+ * calls have returned. So the messages are printed before the wait.
+ */
 void dkc_module_cleanup(const struct module *mod)
 {
 	struct dk_registry *reg;
@@ -90,9 +107,11 @@ void dkc_module_cleanup(const struct module *mod)
 		while (dkc_hooks_unregister_owned(reg, in_module_memory, mod))
 			pr_warn("module %s was unloaded with registered hooks: unregistered\n",
 				mod->name);
-		while (dkc_owner_unregister(reg, mod, name))
-			pr_warn("module %s was unloaded with provider %s: unregistered\n",
+		while (find_left(reg, mod, name)) {
+			pr_warn("module %s was unloaded with provider %s: unregistering it, which may block module loading\n",
 				mod->name, name);
+			dkc_owner_unregister(reg, mod, name);
+		}
 		visit_end(reg);
 	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_unfinished: defers a call when it is loaded, and completes it when the parameter
- * "complete" is written. Until then the module's exit function waits.
+ * "complete" is written. Until then the module's exit function waits. With forget=1 that
+ * function does not unregister, so dispatchkey waits.
  */
 #include <linux/module.h>
 
@@ -11,6 +12,10 @@ DK_OP(unfinished, "selftest::unfinished", (const struct dk_obj *x), (x), (x));
 
 static struct dk_provider prov = DK_PROVIDER("unfinished");
 static struct dk_deferred token;
+
+static bool forget;
+module_param(forget, bool, 0400);
+MODULE_PARM_DESC(forget, "do not unregister");
 
 static int unfinished_cpu(struct dk_call *c, const struct dk_obj *x)
 {
@@ -49,7 +54,8 @@ module_init(unfinished_init);
 
 static void __exit unfinished_exit(void)
 {
-	dk_provider_unregister(&prov);
+	if (!forget)
+		dk_provider_unregister(&prov);
 }
 module_exit(unfinished_exit);
 

@@ -16,7 +16,7 @@ need_module dispatchkey dk_forgetful dk_unfinished
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 44
+plan 49
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -111,6 +111,14 @@ rmmod dk_unfinished &
 waited='dispatchkey: unfinished waits for a call: selftest::unfinished unfinished_cpu '
 waited+='\(deferred\)\[[0-9]+\] 1[0-9]{4} ms$'
 ok "the log tells within 20 seconds what rmmod waits for" within 20 log_tells "$waited"
+ok "the call is completed" complete_call
+ok "rmmod ends" wait $!
+klog_mark
+ok "one that also forgets to unregister" load dk_unfinished forget=1
+rmmod dk_unfinished &
+left='dispatchkey: module dk_unfinished was unloaded with provider unfinished: .*may block module loading$'
+ok "the log tells that it forgot" within 20 log_tells "$left"
+ok "while its call is waited for" kill -0 $!
 ok "the call is completed" complete_call
 ok "rmmod ends" wait $!
 klog_mark
