@@ -469,9 +469,8 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * The read-side critical section keeps the memory of each task for which @match is called, even
- * if the task exits. But the call of a task that an oops killed stays recorded. That task may
- * already be freed, and another task at the same address is then mistaken for it.
+ * The task of a recorded call is only compared, because it may already be freed: the call of a task
+ * that an oops killed stays recorded. Another task at the same address is then mistaken for it.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -552,22 +551,24 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/*
- * Called in the read-side critical section of any_recorded(). The task may already be freed, as
- * described there.
- */
-u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
+/* The walk over all tasks takes long, so no spinlock is held. @of may already be freed. */
+u32 dkc_inside_task(const void *of, char *name, size_t size)
 {
 	struct task_struct *process, *task;
+	u32 pid = 0;
 
+	strscpy(name, "(exited)", size);
+	rcu_read_lock();
 	for_each_process_thread(process, task) {
-		if (task != in->task)
+		if (task != of)
 			continue;
 		strscpy(name, task->comm, size);
-		return task_pid_nr(task);
+		pid = task_pid_nr(task);
+		goto out;
 	}
-	strscpy(name, "(exited)", size);
-	return 0;
+out:
+	rcu_read_unlock();
+	return pid;
 }
 
 /* ---- a grace period with a deadline ----------------------------------------- */

@@ -762,22 +762,33 @@ void dkc_gate_wake(const void *reg)
 	(void)reg;
 }
 
-/* Called with the lock held, which keeps the record from being freed. */
-COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
+/* If @task is no longer a record, the call has returned and the thread has ended. */
+COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 {
-	const struct gate_record *r = in->task;
+	const struct gate_record *r;
+	bool exited = true;
 	char path[40];
 	int fd, cancel;
 	ssize_t n = -1;
+	sigset_t mask;
+	pid_t tid = 0;
 
+	dkc_gate_lock(&mask);
+	for (r = records; r && r != task; r = r->next)
+		;
+	if (r) {
+		tid = r->tid;
+		exited = r->rounds == LAST_ROUND;
+	}
+	dkc_gate_unlock(&mask);
 	/* the thread may have ended; the kernel may have given its ID to another thread */
-	if (r->rounds == LAST_ROUND) {
+	if (exited) {
 		snprintf(name, size, "(exited)");
-		return r->tid;
+		return tid;
 	}
 	/* no cancellation: a cancelled thread would keep the locks that it holds */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)r->tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		n = read(fd, name, size - 1);
@@ -785,7 +796,7 @@ COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	name[n > 0 ? n - (name[n - 1] == '\n') : 0] = 0;
-	return r->tid;
+	return tid;
 }
 
 COLD void dkc_gate_before_fork(void)

@@ -242,9 +242,9 @@ void dkc_gate_wake(const void *reg)
 	(void)reg;
 }
 
-u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
+u32 dkc_inside_task(const void *task, char *name, size_t size)
 {
-	(void)in;
+	(void)task;
 	dkc_strcpy(name, "", size);
 	return 0;
 }

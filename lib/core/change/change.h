@@ -134,6 +134,7 @@ struct dkc_target {
 	bool canceled;			/* brought online again during the wait */
 	u64 over;			/* time at which a grace period had ended, or 0 */
 	struct dk_inside *found;	/* filled with the call that follows @skip others */
+	const void *task;		/* of that call, unless it is deferred */
 	unsigned int skip;
 };
 

@@ -132,18 +132,16 @@ static bool find_inside(const struct dkc_inside *in, void *data)
 {
 	struct dkc_target *t = data;
 	struct dk_inside *found = t->found;
+	u64 since = in->deferred ? in->deferred->since : t->over;
 
 	if (!is_inside(in, t) || t->skip--)
 		return false;
+	t->task = in->task;
+	found->ms = since ? dkc_now() - since : 0;
 	found->is_deferred = !!in->deferred;
 	if (in->deferred) {
-		found->ms = dkc_now() - in->deferred->since;
 		found->thread = in->deferred->thread;
 		dkc_strcpy(found->thread_name, "(deferred)", sizeof(found->thread_name));
-	} else {
-		found->ms = t->over ? dkc_now() - t->over : 0;
-		found->thread = dkc_inside_task(in, found->thread_name,
-						sizeof(found->thread_name));
 	}
 	found->device = dkc_block_of(in->reg)->device;
 	inside_op_text(in, found->op);
@@ -158,7 +156,11 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 	*in = (struct dk_inside){ .size = sizeof(*in) };
 	t->found = in;
 	t->skip = i;
-	return dkc_gate_any(t->core, find_inside, t);
+	if (!dkc_gate_any(t->core, find_inside, t))
+		return false;
+	if (t->task)
+		in->thread = dkc_inside_task(t->task, in->thread_name, sizeof(in->thread_name));
+	return true;
 }
 
 /* Cuts a name that is longer than @most, and ends it with "...". */
