@@ -471,6 +471,8 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 /*
  * The task of a recorded call is only compared, because it may already be freed: the call of a task
  * that an oops killed stays recorded. Another task at the same address is then mistaken for it.
+ * If such a call is in an overflow list, its record was on the stack of that task, and reading the
+ * list uses freed memory. A slot is static memory.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
