@@ -99,6 +99,34 @@ static void call_uses_keys_of_all_list_elements(void)
 	CHECK_INT(device, number);
 }
 
+/* A list without items is absent, whatever its length is. */
+static void list_without_items_is_absent(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(cat, DK_META, cat_on), DK_IMPL(listed, DK_META, listed_on),
+	};
+	struct dk_obj meta = dk_obj_on(DK_BACKEND_META, 0);
+	struct listed_args args = { .more = &meta };
+	struct dk_op *by_array, *by_list;
+	u32 device = 99;
+
+	setup(&cat_op, DK_OP_SAME_DEVICE);
+	CHECK_OK(dk_op_define(&prov, &listed_op, DK_OP_SAME_DEVICE, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, ARRAY_SIZE(impls), &t_why));
+	by_array = t_get("arguments::cat");
+	by_list = t_get("arguments::listed");
+	CHECK_INT(cat_at(by_array, &local, NULL, 3, NULL, &device), -ENOSYS);
+	CHECK_INT(dk_list_init(&args.ts, NULL, ~0ul, 0)->ks.bits, 0);
+	CHECK(!dk_list_at(&args.ts, 0));
+	args.ts.n = 3;
+	args.device = &device;
+	CHECK_OK(listed_at(by_list, &local, args.ts, &meta, &device));
+	CHECK_INT(device, 0);
+	device = 99;
+	CHECK_OK(dk_call_boxed(by_list, &listed_op, &local, &args));
+	CHECK_INT(device, 0);
+}
+
 static void lists_as_parameters(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(listed, DK_DENSE, listed_on) };
@@ -549,6 +577,7 @@ static void number_of_objects(void)
 T_SUITE(arguments,
 	T(undefined_and_absent_objects),
 	T(call_uses_keys_of_all_list_elements),
+	T(list_without_items_is_absent),
 	T(lists_as_parameters),
 	T(unboxed_call_uses_its_generator),
 	T(redispatch_uses_the_generator_of_its_call),

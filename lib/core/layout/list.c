@@ -8,7 +8,7 @@ const struct dk_obj *dk_list_at(const struct dk_list *list, unsigned long i)
 {
 	const char *item;
 
-	if (i >= list->n)
+	if (!list->items || i >= list->n)
 		return NULL;
 	/* the items are pointers of any object type */
 	memcpy(&item, (const char *)list->items + i * sizeof(item), sizeof(item));
@@ -21,7 +21,7 @@ const struct dk_obj *dk_list_obj(struct dk_list *list)
 	unsigned long i;
 	u64 bits = 0;
 
-	for (i = 0; i < list->n; i++) {
+	for (i = 0; list->items && i < list->n; i++) {
 		o = dk_list_at(list, i);
 		if (o)
 			bits |= o->ks.bits;
