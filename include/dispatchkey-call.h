@@ -132,7 +132,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  *
  * For batches, and for callers without DK_OP(). The function may be run any number
  * of times until dk_call_leave(). If and only if this returns 0, dk_call_leave()
- * must follow.
+ * must follow. Otherwise id_run() and @f->boxed return the same error, and
+ * dk_call_leave() only reports the mistake.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
  * called. The call is inside an RCU read-side critical section until dk_call_leave().
@@ -304,8 +305,9 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  * Must be called by the task or thread that entered the call; @f must stay valid
  * until then. In userspace an attempt from another thread is reported on stderr and
  * has no other effect. The call stays entered, and unregistering waits for it. Leaving a
- * call twice is also reported. The kernel does not check calls of atomic operators, and
- * does not check whether a call is left twice.
+ * call twice is also reported. Leaving a call whose dk_call_enter() failed is reported, in
+ * the kernel in its log, and has no other effect. The kernel does not check whether a call
+ * is left by another task or twice.
  *
  * Context: As dk_call_enter().
  */

@@ -32,6 +32,7 @@
  */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
+#define dkc_misuse(op, text)	pr_warn_ratelimited("dispatchkey: %s%s\n", op, text)
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 #define dkc_self()		((const void *)current)

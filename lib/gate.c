@@ -460,20 +460,23 @@ static void describe_slot(const void *const *slot, char *text, size_t size)
 
 /*
  * Leaves an overflow call. Reports a call that was entered on another thread or was left already.
- * May run in a signal handler, so it does not use stdio.
+ * May run in a signal handler.
  */
 static COLD void leave_slowly(u64 *storage)
 {
 	const void **slot = (const void **)(uintptr_t)storage[0];
 	struct gate_overflow *d = (struct gate_overflow *)&storage[1];
+	const struct dk_frame *f = container_of(storage, struct dk_frame, storage.gate[0]);
 	struct dkc_inside in;
 	char text[256] = "";
 	sigset_t mask;
 
-	dkc_gate_lock(&mask);
 	if (storage[0] == LEFT) {
-		dkc_strcpy(text, "dispatchkey: a call was left twice\n", sizeof(text));
-	} else if (slot) {
+		dkc_misuse(dkc_name_of_call(&f->call), " was left twice");
+		return;
+	}
+	dkc_gate_lock(&mask);
+	if (slot) {
 		describe_slot(slot, text, sizeof(text));
 	} else if (d->record == dkc_gate_self) {
 		overflow_del(d);
@@ -484,8 +487,7 @@ static COLD void leave_slowly(u64 *storage)
 		describe_other_thread(&in, text, sizeof(text));
 	}
 	dkc_gate_unlock(&mask);
-	while (text[0] && write(STDERR_FILENO, text, strlen(text)) < 0 && errno == EINTR)
-		;
+	dkc_write_stderr(text);
 }
 
 void dkc_gate_leave(u64 *storage)

@@ -31,6 +31,9 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t);
 void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
 
+/* Async-signal-safe. Writes nothing if @text is empty. */
+void dkc_write_stderr(const char *text);
+
 /*
  * @reader is the address of liburcu's pointer to its data of this thread. That pointer is NULL
  * as soon as liburcu begins to remove the thread. @reader is NULL while liburcu registers the

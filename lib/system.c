@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Allocates memory, reads the clock and waits, with the C library. */
+/* Allocates memory, reads the clock, waits and writes messages, with the C library. */
 
 #include "private.h"
+#include "core/base/base.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 void *dkc_zalloc(size_t size)
 {
@@ -35,6 +38,31 @@ void dkc_notice_wait(const char *prov, const char *call)
 	dkc_cancel_off(&cancel);
 	fprintf(stderr, "dispatchkey: %s waits for a call: %s\n", prov, call);
 	dkc_cancel_on(cancel);
+}
+
+/* May run in a signal handler, so it does not use stdio. */
+void dkc_write_stderr(const char *text)
+{
+	int cancel;
+
+	/* a cancelled thread would keep the locks that it holds */
+	dkc_cancel_off(&cancel);
+	while (text[0] && write(STDERR_FILENO, text, strlen(text)) < 0 && errno == EINTR)
+		;
+	dkc_cancel_on(cancel);
+}
+
+void dkc_misuse(const char *op, const char *text)
+{
+	char line[256];
+	struct dkc_text t = { line, sizeof(line), 0 };
+
+	dkc_put(&t, "dispatchkey: ");
+	dkc_put(&t, op);
+	dkc_put(&t, text);
+	dkc_put(&t, "\n");
+	dkc_put_end(&t);
+	dkc_write_stderr(line);
 }
 
 /* Polls, because the user's function for which this waits may take any time. */

@@ -137,6 +137,88 @@ static void atomic_batch_without_runs(void)
 		enter_and_leave(1);
 }
 
+/* ---- calls that were not entered ------------------------------------------------- */
+
+static void leave(void *data)
+{
+	dk_call_leave(data);
+}
+
+static void cannot_be_left(struct dk_frame *c, const char *name)
+{
+	char text[128], want[128];
+
+	t_capture_stderr(text, sizeof(text), leave, c);
+	snprintf(want, sizeof(want),
+		 "dispatchkey: %s was not entered: it cannot be left\n", name);
+	if (!T_KERNEL)
+		CHECK_STR(text, want);
+}
+
+/*
+ * A call that was not entered returns its error when it is run. Leaving it is reported, and leaves
+ * no other call.
+ */
+static void check_not_entered(unsigned int kind)
+{
+	static const int fills[] = { 0, 0x55, 0xff };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0), none = dk_obj_on(DK_BACKEND_HIP, 0);
+	const struct dk_obj *const objs[] = { &x };
+	const char *name = decls[kind]->name;
+	struct dk_op_decl wrong = *decls[kind], other_abi = wrong;
+	struct dk_frame c, inside;
+	unsigned int i;
+	int sum = 0;
+
+	wrong.sig = "(int n)";
+	wrong.op = &dk__unbound;
+	wrong.sig_mark = 0;
+	other_abi.call_abi++;
+	setup();
+	CHECK_OK(enter(&inside, kind, &x));
+	for (i = 0; i < ARRAY_SIZE(fills); i++) {
+		memset(&c, fills[i], sizeof(c));
+		CHECK_INT(enter(&c, kind, &none), -ENOSYS);
+		CHECK_INT(run(&c, kind, &none, 1, &sum), -ENOSYS);
+		CHECK_INT(c.boxed(&c.call, NULL), -ENOSYS);
+		cannot_be_left(&c, name);
+		memset(&c, fills[i], sizeof(c));
+		/* not defined in the default registry */
+		CHECK_INT(dk_call_enter(&c, decls[kind], &dk_local_default, objs, 1), -ENOENT);
+		CHECK_INT(run(&c, kind, &x, 1, &sum), -ENOENT);
+		cannot_be_left(&c, name);
+		memset(&c, fills[i], sizeof(c));
+		CHECK_INT(dk_call_enter_op(&c, handles[kind], &wrong, &dk_local_default, objs, 1),
+			  -EPROTOTYPE);
+		CHECK_INT(run(&c, kind, &x, 1, &sum), -EPROTOTYPE);
+		cannot_be_left(&c, name);
+		CHECK_INT(dk_call_enter_op(&c, NULL, &other_abi, &dk_local_default, objs, 1),
+			  -EPROTOTYPE);
+		cannot_be_left(&c, "a call");
+		CHECK_INT(dk_call_redispatch(&c, &inside.call, decls[kind], none.ks, objs, 1),
+			  -ENOSYS);
+		CHECK_INT(run(&c, kind, &x, 1, &sum), -ENOSYS);
+		cannot_be_left(&c, name);
+	}
+	memset(&c, 0, sizeof(c));
+	cannot_be_left(&c, "a call");
+	CHECK_INT(sum, 0);
+	CHECK_INT(dk_provider_drain(&guest), -EDEADLK);
+	dk_call_leave(&inside);
+	CHECK_OK(dk_provider_drain(&guest));
+}
+
+static void call_that_was_not_entered(void)
+{
+	check_not_entered(0);
+}
+
+static void atomic_call_that_was_not_entered(void)
+{
+	if (!t_skip_atomic())
+		check_not_entered(1);
+}
+
 /* ---- counters and hooks ---------------------------------------------------------- */
 
 static unsigned int num_before, num_after;
@@ -268,6 +350,8 @@ T_SUITE(batch,
 	T(batches_run_every_kind_of_function),
 	T(batch_without_runs),
 	T(atomic_batch_without_runs),
+	T(call_that_was_not_entered),
+	T(atomic_call_that_was_not_entered),
 	T(batch_counts_as_one_call),
 	T(unregister_waits_for_a_sleepable_batch),
 	T(unregister_waits_for_an_atomic_batch));

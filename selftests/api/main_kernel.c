@@ -99,6 +99,12 @@ void t_free(void *p)
 	kvfree(p);
 }
 
+void t_capture_stderr(char *text, size_t size, void (*run)(void *data), void *data)
+{
+	text[0] = 0;
+	run(data);
+}
+
 static ssize_t text_read(struct text *t, char __user *to, size_t n, loff_t *pos)
 {
 	ssize_t ret;

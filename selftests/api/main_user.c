@@ -9,6 +9,7 @@
 #include "pytorch_operators.h"
 #include "test.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const struct t_suite *const suites[] = {
@@ -34,6 +35,21 @@ void *t_alloc(size_t size)
 void t_free(void *p)
 {
 	free(p);
+}
+
+void t_capture_stderr(char *text, size_t size, void (*run)(void *data), void *data)
+{
+	int fd = memfd_create("stderr", 0), old = dup(STDERR_FILENO);
+	ssize_t n;
+
+	CHECK(fd >= 0 && old >= 0);
+	CHECK(dup2(fd, STDERR_FILENO) >= 0);
+	run(data);
+	CHECK(dup2(old, STDERR_FILENO) >= 0);
+	n = pread(fd, text, size - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	close(fd);
+	close(old);
 }
 
 static void read_registrations(const char *file)

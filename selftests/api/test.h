@@ -5,7 +5,7 @@
  * continues. Tests run one after the other, in process context, and print KTAP.
  *
  * test.c is for userspace and the kernel. main_user.c and main_kernel.c define t_vprint(),
- * t_alloc() and t_free(), and choose the suites that run.
+ * t_alloc(), t_free() and t_capture_stderr(), and choose the suites that run.
  */
 #ifndef _SELFTESTS_API_TEST_H
 #define _SELFTESTS_API_TEST_H
@@ -126,6 +126,12 @@ void t_vprint(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)
 /* Returns zeroed memory, never NULL. In userspace the program ends if there is none. */
 void *t_alloc(size_t size);
 void t_free(void *p);
+
+/*
+ * Runs a function, and stores into @text what it writes to stderr. In the kernel, where messages
+ * are in the log, stores "".
+ */
+void t_capture_stderr(char *text, size_t size, void (*run)(void *data), void *data);
 
 /* ---- an operator, its functions, and results ------------------------------ */
 

@@ -9,6 +9,7 @@
 #define DKC_FIRST_OPS		16
 #define DKC_NOTICE_MS		0
 #define dkc_notice_wait(prov, call)	((void)(call))
+#define dkc_misuse(op, text)	((void)(op))
 #define dkc_free_table_rcu(table)	kvfree_rcu(table, rcu)
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)1)

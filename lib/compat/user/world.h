@@ -17,6 +17,7 @@ bool dkc_in_atomic(void);
 /* lib/system.c */
 u64 dkc_now(void);
 void dkc_notice_wait(const char *prov, const char *call);
+void dkc_misuse(const char *op, const char *text);
 void dkc_wait_zero(const __u32 *p);
 #define dkc_clear_and_wake(p)	smp_store_release(p, 0)	/* pairs with dkc_wait_zero() */
 #define dkc_self()		((const void *)pthread_self())

@@ -19,6 +19,8 @@
  * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
  *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
  *			held; 0 means never.
+ * dkc_misuse()		Reports a mistake of the caller: in the kernel's log, or on stderr.
+ *			Async-signal-safe. Takes the name of an operator, and what follows it.
  * dkc_call_map_wait()	Called before a wait that only the calls of a provider can end. The kernel
  *			reports possible deadlocks.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.

@@ -206,6 +206,24 @@ static int redispatch(struct dk_frame *f, const struct dk__request *rq,
 	return enter(f, from->op, req);
 }
 
+/* Returns the error of a call that was not entered, if its function is run nevertheless. */
+static int run_not_entered(struct dk_call *c, void *args)
+{
+	(void)args;
+	return dk_call_frame(c)->result;
+}
+
+/* Fills in the frame of a call that was not entered, for id_run() and dk_call_leave(). */
+static noinline int not_entered(struct dk_frame *f, const struct dk_op_decl *decl, int err)
+{
+	f->call.made = dk__made(decl, DK__CALL_FRAME);
+	f->boxed = run_not_entered;
+	f->alone = NULL;
+	f->result = err;
+	f->state = DKC_CALL_NOT_ENTERED;
+	return err;
+}
+
 static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *rq,
 				 const struct dk_obj *const *objs, unsigned int n)
 {
@@ -215,10 +233,13 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 		.at_key = rq->flags & DK__BY_KEY, .boxed = rq->flags & DK__FROM_BOXED,
 		.in_rcu = rq->how & DK__HOW_IN_RCU,
 	};
+	int err;
 
 	if (rq->from)
-		return redispatch(f, rq, &req);
-	return rq->op ? call_op(f, rq->op, rq, &req) : call_by_name(f, rq, &req);
+		err = redispatch(f, rq, &req);
+	else
+		err = rq->op ? call_op(f, rq->op, rq, &req) : call_by_name(f, rq, &req);
+	return likely(!err) ? 0 : not_entered(f, rq->decl, err);
 }
 
 /*
@@ -255,7 +276,7 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 	if (err == DK__SLOWLY)
 		return enter_slowly(f, rq, objs, n);
 	if (err)
-		return err;
+		return not_entered(f, rq->decl, err);
 	f->objs = objs;
 	f->n = n;
 	f->boxed = NULL;
@@ -361,5 +382,7 @@ void dk_call_leave(struct dk_frame *f)
 	} else if (f->state == DKC_CALL_IN_SECTION) {
 		__acquire(RCU);
 		rcu_read_unlock();
+	} else if (f->state == DKC_CALL_NOT_ENTERED) {
+		dkc_misuse(dkc_name_of_call(&f->call), " was not entered: it cannot be left");
 	}
 }

@@ -36,6 +36,14 @@ static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
 	return decl->size == sizeof(*decl) && decl->call_abi == DK__CALL_ABI;
 }
 
+/* Returns the name that a call was made with, for messages. */
+static inline const char *dkc_name_of_call(const struct dk_call *c)
+{
+	const struct dk_op_decl *decl = dk_call_decl(c);
+
+	return decl && dkc_decl_fits(decl) ? decl->name : "a call";
+}
+
 /* True if @op, to which a declaration points, is an operator of a registry. */
 static inline bool dkc_is_bound(const struct dk_op *op)
 {

@@ -477,6 +477,7 @@ struct dkc_pick {
 
 /* The state of a struct dk_frame. */
 enum dkc_call_state {
+	DKC_CALL_NOT_ENTERED,	/* dk_call_enter() failed */
 	DKC_CALL_IN_GATE,	/* the call is in the gate */
 	DKC_CALL_IN_SECTION,	/* in its own read-side critical section */
 	DKC_CALL_IN_CALLERS,	/* in a read-side critical section of its caller */
