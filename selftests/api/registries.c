@@ -234,8 +234,37 @@ static void generation_grows_with_every_change(void)
 	REFUSED(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
 }
 
+static void put(void *data)
+{
+	dk_op_put(data);
+}
+
+/* An operator that is put too often stays as it was, and the registry can be freed. */
+static void operator_is_put_more_often_than_got(void)
+{
+	struct dk_provider prov;
+	struct dk_op *op;
+	char text[128];
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&prov, "putter");
+	CHECK_OK(dk_op_define(&prov, &twice_op, 0, &t_why));
+	op = dk_op_get(t_reg, "registries::op");
+	dk_op_put(op);
+	t_capture_stderr(text, sizeof(text), put, op);
+	if (!T_KERNEL)
+		CHECK_STR(text,
+			  "dispatchkey: registries::op was put more often than it was got\n");
+	CHECK(dk_op_get(t_reg, "registries::op") == op);
+	dk_op_put(op);
+	CHECK_OK(dk_provider_unregister(&prov));
+	CHECK(!dk_op_get(t_reg, "registries::op"));
+	/* t_close() checks that the registry is not in use */
+}
+
 T_SUITE(registries,
 	T(calls_in_two_registries),
 	T(default_registry_is_not_freed),
 	T(unknown_registry_flags_are_refused),
-	T(generation_grows_with_every_change));
+	T(generation_grows_with_every_change),
+	T(operator_is_put_more_often_than_got));

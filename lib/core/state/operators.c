@@ -417,9 +417,13 @@ void dk_op_put(struct dk_op *op)
 		return;
 	reg = op->reg;
 	mutex_lock(&reg->lock);
-	dkc_op_unhold(op);
-	reg->num_held--;
-	dkc_op_release(op);
+	if (op->holders) {
+		dkc_op_unhold(op);
+		reg->num_held--;
+		dkc_op_release(op);
+	} else {
+		dkc_misuse(op->name, " was put more often than it was got");
+	}
 	dkc_registry_unlock_flush(reg);
 }
 
