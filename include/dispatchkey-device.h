@@ -299,18 +299,31 @@ DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backen
  */
 int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
 
+/*
+ * A backend, not a key: in C, compilers warn about an enum dk_key. C++ does not convert the
+ * numbers of dk_backend_join() to an enum.
+ */
+#ifdef __cplusplus
+#define DK__BACKEND_NUMBER	unsigned int
+#else
+#define DK__BACKEND_NUMBER	enum dk_backend
+#endif
+
 /**
  * dk_obj_on() - make an object on a backend or device
- * @backend: number of the backend whose Dense key it gets
+ * @backend: number of the backend whose Dense key it gets, from enum dk_backend or
+ *	dk_backend_join()
  * @device: number of the device, or 0
  *
  * Context: Any.
- * Return: The object.
+ * Return: The object. It has no keys if there is no such backend in layout v1.
  */
-DK_INLINE struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
+DK_INLINE struct dk_obj dk_obj_on(DK__BACKEND_NUMBER backend, __u32 device)
 {
-	struct dk_obj obj = { { DK_FUNCTIONALITY_BIT(DK_DENSE) |
-				DK_BACKEND_BIT(backend) }, device, 0 };
+	const unsigned int b = backend;
+	struct dk_obj obj = { { b - 1 < DK_NUM_BACKENDS ?
+				DK_FUNCTIONALITY_BIT(DK_DENSE) | DK_BACKEND_BIT(b) : 0 },
+			      device, 0 };
 	return obj;
 }
 

@@ -525,11 +525,14 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 #define DK__CHECKED(function, type, wrong)				\
 	(DK__IS(function, type, wrong) ? (dk_fn_t)(function) : (dk_fn_t)0)
 
+/* The key itself. gcc warns if it is of another enum, such as enum dk_backend. */
+#define DK__KEY(at)		((at) <= DK_UNDEFINED ? DK_UNDEFINED : (at))
+
 #define DK__IMPL(id, at, function, type, how, wrong) {			\
 	.op = &id##_op,							\
 	.fn = DK__CHECKED(function, type, wrong),			\
 	.label = #function,						\
-	.key = (at),							\
+	.key = DK__KEY(at),						\
 	.flags = (how),							\
 	.size = sizeof(struct dk_impl),					\
 }
@@ -650,7 +653,7 @@ struct id##_args
 #define DK_IMPL_FALLTHROUGH(id, at) {					\
 	.op = &id##_op,							\
 	.label = "fallthrough",						\
-	.key = (at),							\
+	.key = DK__KEY(at),						\
 	.flags = DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC,		\
 	.size = sizeof(struct dk_impl),					\
 }
@@ -661,7 +664,7 @@ struct id##_args
  */
 #define DK_FALLTHROUGH(at) {						\
 	.label = "fallthrough",						\
-	.key = (at),							\
+	.key = DK__KEY(at),						\
 	.flags = DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC,		\
 	.size = sizeof(struct dk_impl),					\
 }
@@ -669,7 +672,7 @@ struct id##_args
 #define DK__FALLBACK(at, function, how, wrong) {			\
 	.fn = DK__CHECKED(function, dk_boxed_fn_t, wrong),		\
 	.label = #function,						\
-	.key = (at),							\
+	.key = DK__KEY(at),						\
 	.flags = DK_IMPL_F_BOXED | (how),				\
 	.size = sizeof(struct dk_impl),					\
 }

@@ -126,7 +126,24 @@ static void names_of_keys_are_refused(void)
 	CHECK_INT(key, DK_SPARSE);
 }
 
+/* Such a number is 0 if dk_backend_join() failed and did not set it. */
+static void object_on_no_backend_has_no_keys(void)
+{
+	static const unsigned int none[] = { 0, DK_NUM_BACKENDS + 1, DK_CPU, ~0u };
+	struct dk_obj x;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(none); i++) {
+		x = dk_obj_on(none[i], 7);
+		CHECK_INT(x.ks.bits, 0);
+		CHECK_INT(x.device, 7);
+	}
+	for (i = 1; i <= DK_NUM_BACKENDS; i++)
+		CHECK_INT(dk_obj_on(i, 0).ks.bits, DK_FUNCTIONALITY_BIT(DK_DENSE) | 1ull << (i - 1));
+}
+
 T_SUITE(backends,
+	T(object_on_no_backend_has_no_keys),
 	T(name_stays_bound_after_unregister),
 	T(exclusive_and_numbered_backends),
 	T(device_keeps_the_name_of_its_backend),

@@ -71,6 +71,22 @@ types() {
 	done
 }
 
+# warns CODE OPTION - CODE compiles with -Wall -Wextra, and causes a warning of this option
+warns() {
+	# shellcheck disable=SC2086
+	$cc -std=gnu11 -fsyntax-only -Wall -Wextra -I"$st_top/include" -I"$st_top/uapi" -x c - \
+		<<-END >"$st_tmp/said" 2>&1 || { cat "$st_tmp/said"; return 1; }
+		#include <dispatchkey.h>
+
+		DK_OP(op, "t::op", (struct dk_obj *x, int n), (x, n), (x));
+		int typed(struct dk_call *c, struct dk_obj *x, int n);
+		int boxed(struct dk_call *c, void *args);
+		$1
+	END
+	cat "$st_tmp/said"
+	grep -qF "[$2" "$st_tmp/said"
+}
+
 # quiet CODE - CODE compiles without warnings that programs enable
 quiet() {
 	# shellcheck disable=SC2086
@@ -78,7 +94,8 @@ quiet() {
 		-Wconversion -Wsign-conversion -Wcast-qual -Wcast-align -Wundef -Wwrite-strings \
 		-Wdouble-promotion -Wfloat-conversion -Wstrict-prototypes -Wmissing-prototypes \
 		-Wmissing-declarations -Wold-style-definition -Wredundant-decls -Wnested-externs \
-		-Wswitch-enum -Wnull-dereference -Wvla -Werror -c -o /dev/null -x c - <<-END
+		-Wswitch-enum -Wnull-dereference -Wvla -Wenum-compare -Wenum-conversion \
+		-Wtype-limits -Wsign-compare -Werror -c -o /dev/null -x c - <<-END
 		#include <dispatchkey.h>
 
 		$1
@@ -159,6 +176,40 @@ ok "the error of DK_OP says that a parameter is an array" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int n[4]), (x, n), (x));' \
 	"a parameter must not be an array: use a pointer"
 types "int f(struct dk_obj *x) { return op(@); }" "x, 1" x "x, 1, 2"
+ok "a key in the place of a backend causes a warning" warns \
+	"struct dk_obj f(void) { return dk_obj_on(DK_CPU, 0); }" -Wenum-conversion
+for code in "DK_IMPL(op, DK_BACKEND_CUDA, typed)" "DK_IMPL_FALLTHROUGH(op, DK_BACKEND_CUDA)" \
+	"DK_FALLTHROUGH(DK_BACKEND_CUDA)" "DK_FALLBACK(DK_BACKEND_CUDA, boxed)"; do
+	if $cc -dM -E -x c /dev/null | grep -q __clang__; then
+		skip "a backend in the place of a key causes a warning: $code" "clang has none"
+	else
+		ok "a backend in the place of a key causes a warning: $code" warns \
+			"const struct dk_impl i = $code;" -Wenum-compare
+	fi
+done
+ok "keys and backends of any integer type cause no warnings" quiet '
+	DK_OP(w, "t::w", (struct dk_obj *x, int n), (x, n), (x));
+	static int typed(struct dk_call *c, struct dk_obj *x, int n)
+	{
+		(void)c;
+		(void)x;
+		return n;
+	}
+	void use(unsigned int b, __u16 key, enum dk_key e, struct dk_impl *i, struct dk_obj *x);
+	void use(unsigned int b, __u16 key, enum dk_key e, struct dk_impl *i, struct dk_obj *x)
+	{
+		const struct dk_impl impls[] = {
+			DK_IMPL(w, key, typed), DK_IMPL(w, (__u16)e, typed), DK_IMPL(w, 13, typed),
+			DK_IMPL(w, 0xffff, typed), DK_IMPL_FALLTHROUGH(w, DK_UNDEFINED),
+		};
+		struct dk_obj objs[] = {
+			dk_obj_on(b, 0), dk_obj_on(DK_BACKEND_CPU, 1), dk_obj_on(1, 0),
+			dk_obj_on((enum dk_backend)b, 0),
+		};
+
+		*i = impls[b];
+		*x = objs[b];
+	}'
 ok "the macros cause no warnings" quiet '
 	DK_OP(w, "t::w", (const struct dk_obj *a, struct dk_list l, struct dk_generator *g,
 			  float f, double d, int i, unsigned char c, _Bool b, char *s),
