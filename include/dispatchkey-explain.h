@@ -152,8 +152,8 @@ struct dk_step {
  * @ex: filled with the explanation; set @ex->size first. It need not be freed
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EINVAL (size). If the call would fail, the result is still 0, and
- * @ex->error has its errno.
+ * Return: 0, -EINVAL (size), or -ENOENT (@op is NULL). If the call would fail, the
+ * result is still 0, and @ex->error has its errno.
  */
 int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		  const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex);
@@ -171,7 +171,7 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
  * exactly the effect of unregistering it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT at the end, -EINVAL (size), or -EAGAIN if the registry has
+ * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size), or -EAGAIN if the registry has
  * changed since dk_op_explain().
  */
 int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,

@@ -188,7 +188,8 @@
  * * ``id_rcu(local, params)`` - kernel only: as id_in(), from inside an RCU read-side
  *   critical section, which must last until the call returns. The operator must be
  *   atomic. This is not checked, except by might_sleep() in debug kernels
- * * ``id_at(op, local, params)`` - call the operator of a handle from dk_op_get()
+ * * ``id_at(op, local, params)`` - call the operator of a handle from dk_op_get(), which
+ *   must not be NULL
  * * ``id_run(f, params)`` - run the function that dk_call_enter() found, any number
  *   of times before dk_call_leave()
  * * ``id_below(c, params)`` - from inside a function: redispatch to the keys below

@@ -200,8 +200,8 @@ void dk_op_put(struct dk_op *op);
  * declaration has no signature.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EPROTOTYPE (the signatures differ, or the declaration has another ABI
- * version).
+ * Return: 0, -EPROTOTYPE (the signatures differ, or the declaration has another ABI
+ * version), or -ENOENT (@op is NULL).
  */
 int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
 
@@ -210,7 +210,7 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
  * @op: the operator
  *
  * Context: Any.
- * Return: The name, valid as long as the operator is held.
+ * Return: The name, valid as long as the operator is held; NULL if @op is NULL.
  */
 const char *dk_op_name(const struct dk_op *op);
 

@@ -80,7 +80,7 @@ struct dk_entry {
  * @e is the result of the rules, as in dk_op_dump_table(), but no call can reach it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (no such entry, size), -ENODEV.
+ * Return: 0, -EINVAL (no such entry, size), -ENODEV, -ENOENT (@op is NULL).
  */
 int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 		struct dk_entry *e);
@@ -119,7 +119,7 @@ struct dk_impl_info {
  * @info: filled with the registration; set @info->size first
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT at the end, -EINVAL (size).
+ * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size).
  */
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
 
@@ -194,7 +194,8 @@ struct dk_route {
  * Uses the same lookup as a call.
  *
  * Context: Process context, may sleep.
- * Return: What dk_call_enter() would return, or -EINVAL (size).
+ * Return: What dk_call_enter() would return, -ENOENT also if @op is NULL; or -EINVAL
+ * (size).
  */
 int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);
@@ -204,7 +205,8 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
 /*
  * Each of these functions prints one consistent state of the registry, truncates the
  * text to the size of the buffer, and returns the length of the whole text, as
- * snprintf() does. The length may change between two calls.
+ * snprintf() does. The length may change between two calls. The text is empty if @op is
+ * NULL.
  */
 
 /**
@@ -336,7 +338,7 @@ long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
  * Ignores functions of devices. Equivalent to PyTorch's hasKernelForDispatchKey().
  *
  * Context: Process context, may sleep.
- * Return: 1, 0, or -EINVAL (no such key).
+ * Return: 1, 0, -EINVAL (no such key), or -ENOENT (reason NO_OPERATOR: @op is NULL).
  */
 int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
 
@@ -348,7 +350,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
  * Ignores functions of devices. Equivalent to PyTorch's hasKernelForAnyDispatchKey().
  *
  * Context: Process context, may sleep.
- * Return: 1 or 0.
+ * Return: 1 or 0; 0 also if @op is NULL.
  */
 int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
 
@@ -363,7 +365,8 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
  * hasComputedKernelForDispatchKey().
  *
  * Context: Process context, may sleep.
- * Return: 1, 0, or -EINVAL (no such key, an alias key).
+ * Return: 1, 0, -EINVAL (no such key, an alias key), or -ENOENT (reason NO_OPERATOR: @op
+ * is NULL).
  */
 int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why);
 
@@ -374,7 +377,8 @@ int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why);
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 1, 0, -EINVAL (no such key) or -ENOENT (nothing registered at the key).
+ * Return: 1, 0, -EINVAL (no such key) or -ENOENT (reason NO_IMPL: nothing is registered
+ * at the key; NO_OPERATOR: @op is NULL).
  */
 int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why);
 
@@ -399,7 +403,7 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key);
  * details.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EILSEQ.
+ * Return: 0, -EILSEQ, or -ENOENT (reason NO_OPERATOR: @op is NULL).
  */
 int dk_op_check(struct dk_op *op, struct dk_diag *why);
 

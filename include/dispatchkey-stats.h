@@ -146,7 +146,7 @@ struct dk_stat {
  * of struct dk_stats.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT at the end, -EINVAL (size).
+ * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size).
  */
 int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s);
 

@@ -85,6 +85,8 @@ int dk_op_check(struct dk_op *op, struct dk_diag *why)
 {
 	bool matches;
 
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
 	matches = dkc_op_matches_rules(op);

@@ -11,6 +11,8 @@ static size_t print(struct dk_op *op, char *buf, size_t size,
 {
 	struct dkc_text t = { buf, size, 0 };
 
+	if (!op)
+		return dkc_put_end(&t);
 	mutex_lock(&op->reg->lock);
 	put(&t, op);
 	mutex_unlock(&op->reg->lock);
@@ -269,6 +271,8 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size)
 	unsigned int i;
 	u64 mask;
 
+	if (!op)
+		return dkc_put_end(&t);
 	mutex_lock(&op->reg->lock);
 	mask = argument_mask(op->decl ? op->decl->schema : NULL);
 	keys.bits = non_fallthrough(op);
@@ -351,6 +355,8 @@ size_t dk_missing_text(struct dk_op *op, struct dk_keyset ks, char *buf, size_t 
 	struct dkc_text t = { buf, size, 0 };
 	unsigned int key;
 
+	if (!op)
+		return dkc_put_end(&t);
 	mutex_lock(&op->reg->lock);
 	key = dk_keyset_key(op->reg->layout, ks);
 	if (!dkc_op_matches_rules(op)) {

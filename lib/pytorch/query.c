@@ -14,15 +14,16 @@ static bool no_key(const struct dk_layout *l, unsigned int key)
 
 int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 {
-	struct dk_registry *reg = op->reg;
 	int has;
 
-	if (no_key(reg->layout, key))
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
+	if (no_key(op->reg->layout, key))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
-	mutex_lock(&reg->lock);
+	mutex_lock(&op->reg->lock);
 	has = !!dkc_top(op, NULL, key, NULL);
-	mutex_unlock(&reg->lock);
+	mutex_unlock(&op->reg->lock);
 	return has;
 }
 
@@ -30,6 +31,8 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
 {
 	int has;
 
+	if (!op)
+		return 0;
 	mutex_lock(&op->reg->lock);
 	has = dkc_any_in(op, NULL, ks.bits, NULL);
 	mutex_unlock(&op->reg->lock);
@@ -55,9 +58,12 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 
 int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)
 {
-	const struct dk_layout *l = op->reg->layout;
+	const struct dk_layout *l;
 	int has;
 
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
+	l = op->reg->layout;
 	if (no_key(l, key))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
@@ -71,10 +77,13 @@ int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)
 
 int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why)
 {
-	const struct dk_layout *l = op->reg->layout;
+	const struct dk_layout *l;
 	const struct dkc_reg *r;
 	int is;
 
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
+	l = op->reg->layout;
 	if (no_key(l, key))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);

@@ -314,6 +314,57 @@ static void calls_by_name(void)
 	CHECK_INT(by_name(&cpu, &cpu), -ENOENT);
 }
 
+/* dk_op_get() returns NULL for a misspelled name. */
+static void queries_without_an_operator(void)
+{
+	struct dk_explain ex = { .size = sizeof(ex) };
+	static struct dk_impl_info info = { .size = sizeof(info) };
+	static struct dk_entry e = { .size = sizeof(e) };
+	static struct dk_step step = { .size = sizeof(step) };
+	struct dk_stat s = { .size = sizeof(s) };
+	const struct dk_obj *const objs[] = { &r_cpu };
+	char text[4] = "old";
+	struct dk_op *op;
+
+	r_open();
+	op = dk_op_get(t_reg, "r::misspelled");
+	CHECK(!op);
+	t_answer.size = sizeof(t_answer);
+	/* refuses: dk_op_entry ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_op_entry(op, 0, 0, &e), ENOENT);
+	/* refuses: dk_op_impl ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_op_impl(op, 0, &info), ENOENT);
+	/* refuses: dk_op_route ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &t_answer), ENOENT);
+	/* refuses: dk_op_explain ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_op_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex), ENOENT);
+	/* refuses: dk_explain_step ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_explain_step(op, &ex, 0, &step), ENOENT);
+	/* refuses: dk_op_stat ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_op_stat(op, 0, &s), ENOENT);
+	/* refuses: dk_op_takes ENOENT NO_OPERATOR */
+	REFUSED_ERR(dk_op_takes(op, &same_op), ENOENT);
+	/* refuses: dk_op_has_impl ENOENT NO_OPERATOR */
+	REFUSED(dk_op_has_impl(op, DK_CPU, &t_why), ENOENT, NO_OPERATOR, "");
+	/* refuses: dk_op_is_served ENOENT NO_OPERATOR */
+	REFUSED(dk_op_is_served(op, DK_CPU, &t_why), ENOENT, NO_OPERATOR, "");
+	/* refuses: dk_op_is_fallthrough ENOENT NO_OPERATOR */
+	REFUSED(dk_op_is_fallthrough(op, DK_CPU, &t_why), ENOENT, NO_OPERATOR, "");
+	/* refuses: dk_op_check ENOENT NO_OPERATOR */
+	REFUSED(dk_op_check(op, &t_why), ENOENT, NO_OPERATOR, "");
+	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_CPU)), 0);
+	CHECK_INT(dk_op_dump(op, text, sizeof(text)), 0);
+	CHECK_STR(text, "");
+	CHECK_INT(dk_op_dump_table(op, NULL, 0), 0);
+	CHECK_INT(dk_op_list_keys(op, NULL, 0), 0);
+	CHECK_INT(dk_op_dump_extractor(op, NULL, 0), 0);
+	CHECK_INT(dk_missing_text(op, DK_SET(DK_CPU), NULL, 0), 0);
+	CHECK_INT(dk_ambiguous_text(op, NULL, 0), 0);
+	CHECK_INT(dk_invariants_text(op, NULL, 0), 0);
+	CHECK(!dk_op_name(op));
+	r_close();
+}
+
 static void entries(void)
 {
 	static struct dk_impl_info info;
@@ -346,4 +397,5 @@ T_SUITE(errors_calls,
 	T(calls),
 	T(calls_of_another_type),
 	T(calls_by_name),
+	T(queries_without_an_operator),
 	T(entries));

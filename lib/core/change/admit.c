@@ -76,6 +76,8 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl)
 {
 	bool fits;
 
+	if (!op)
+		return -ENOENT;
 	if (!dkc_decl_fits(decl))
 		return -EPROTOTYPE;
 	mutex_lock(&op->reg->lock);

@@ -218,6 +218,8 @@ int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
 int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		  const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
 {
+	if (!op)
+		return -ENOENT;
 	if (ex->size != sizeof(*ex))
 		return -EINVAL;
 	mutex_lock(&op->reg->lock);
@@ -252,6 +254,8 @@ int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int 
 {
 	int err;
 
+	if (!op)
+		return -ENOENT;
 	if (ex->size != sizeof(*ex) || step->size != sizeof(*step))
 		return -EINVAL;
 	mutex_lock(&op->reg->lock);

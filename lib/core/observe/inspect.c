@@ -71,11 +71,14 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 		struct dk_entry *e)
 {
-	struct dk_registry *reg = op->reg;
 	const struct dkc_device *dev;
+	struct dk_registry *reg;
 	struct dkc_pick pick;
 	unsigned int f, b;
 
+	if (!op)
+		return -ENOENT;
+	reg = op->reg;
 	if (slot >= reg->layout->num_entries || e->size != sizeof(*e))
 		return -EINVAL;
 	dkc_slot_split(reg->layout, slot, &f, &b);
@@ -93,6 +96,8 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 {
 	const struct dkc_reg *r;
 
+	if (!op)
+		return -ENOENT;
 	if (info->size != sizeof(*info))
 		return -EINVAL;
 	mutex_lock(&op->reg->lock);
@@ -147,6 +152,8 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
 	u64 merged;
 	int err;
 
+	if (!op)
+		return -ENOENT;
 	if (r->size != sizeof(*r))
 		return -EINVAL;
 	merged = dkc_merge(dk__raw(objs, n), included.bits, excluded.bits,

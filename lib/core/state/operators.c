@@ -429,5 +429,5 @@ void dk_op_put(struct dk_op *op)
 
 const char *dk_op_name(const struct dk_op *op)
 {
-	return op->name;
+	return op ? op->name : NULL;
 }

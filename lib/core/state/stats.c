@@ -143,6 +143,8 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	const struct dkc_reg *r;
 	int err = 0;
 
+	if (!op)
+		return -ENOENT;
 	if (s->size != sizeof(*s))
 		return -EINVAL;
 	mutex_lock(&op->reg->lock);
