@@ -124,7 +124,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 
 /**
  * dk_hooks_unregister() - unregister hooks and wait until they have returned
- * @h: the hooks
+ * @h: the hooks; does nothing if NULL
  * @why: filled on failure; may be NULL
  *
  * Allocates no memory. Concurrent callers all wait.

@@ -358,7 +358,7 @@ enum dk_parse_flags {
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0; -EINVAL (reason PARSE_KEY); with DK_PARSE_STRICT -EOPNOTSUPP (reason
+ * Return: 0; -EINVAL (reasons PARSE_KEY, NULL_ARGUMENT); with DK_PARSE_STRICT -EOPNOTSUPP (reason
  * NO_STRICT) if the rules of that parser are unknown.
  */
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,

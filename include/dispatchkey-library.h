@@ -106,7 +106,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
 
 /**
  * dk_library_unregister() - unregister a library and release all its registrations
- * @lib: the library; need not be registered
+ * @lib: the library; NULL, or one that is not registered, is no error
  *
  * Releases the registrations in the order in which they were made, in one change. The
  * library may be registered again. Unregistering its provider also unregisters it.
@@ -189,7 +189,7 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 /**
  * dk_handle_release() - release one registration and wait for its running calls
  * @lib: its library
- * @h: the handle; does nothing if it has no registration
+ * @h: the handle; does nothing if it is NULL or has no registration
  *
  * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory.
  *

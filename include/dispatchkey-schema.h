@@ -94,7 +94,7 @@ enum dk_schema_flags {
  * arguments without a default value that follow one with a default value.
  *
  * Context: Userspace.
- * Return: 0, -EINVAL (reasons SCHEMA, BAD_NAME), -ENOMEM.
+ * Return: 0, -EINVAL (reasons SCHEMA, BAD_NAME, NULL_ARGUMENT), -ENOMEM.
  */
 int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why);
 

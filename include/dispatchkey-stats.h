@@ -159,7 +159,7 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s);
  * The sum includes calls of the provider's backend fallbacks.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT (no provider of that name), -EINVAL (size).
+ * Return: 0, -ENOENT (no provider of that name), -EINVAL (size, @name is NULL).
  */
 int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *s);
 

@@ -169,8 +169,11 @@ void dkc_entry_withdraw(struct dkc_entry *e, struct dkc_change *ch)
 static int library_lock(struct dk_library *lib, struct dkc_provider **core,
 			struct dk_handle *h, struct dk_diag *why)
 {
-	int err = dkc_provider_lock(lib->prov, core, why);
+	int err;
 
+	if (!lib)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "lib");
+	err = dkc_provider_lock(lib->prov, core, why);
 	if (err)
 		return err;
 	if (!lib->core)
@@ -234,6 +237,8 @@ static int library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 	struct dkc_entry *e = NULL;
 	int err;
 
+	if (!decl)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "decl");
 	if (decl->size != sizeof(*decl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	err = library_lock(lib, &core, h, why);
@@ -272,8 +277,11 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 {
 	struct dkc_provider *core;
 	struct dkc_entry *e;
-	int err = dkc_check_impl_op(impl, why);
+	int err;
 
+	if (!impl)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "impl");
+	err = dkc_check_impl_op(impl, why);
 	if (!err)
 		err = library_lock(lib, &core, h, why);
 	if (err)
@@ -317,7 +325,7 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 	const struct dkc_block *b;
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_provider_lock_unregistering(lib->prov, &core, NULL);
+	int err = dkc_provider_lock_unregistering(lib && h ? lib->prov : NULL, &core, NULL);
 
 	if (!core)
 		return err;

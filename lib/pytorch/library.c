@@ -129,6 +129,8 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 	struct dkc_library *l;
 	int err;
 
+	if (!lib)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "lib");
 	if (lib->size != sizeof(*lib))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_library");
 	err = check_library(lib, why);
@@ -161,7 +163,7 @@ int dk_library_unregister(struct dk_library *lib)
 	struct dkc_change ch = { .ops = NULL };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_provider_lock_unregistering(lib->prov, &core, NULL);
+	int err = dkc_provider_lock_unregistering(lib ? lib->prov : NULL, &core, NULL);
 
 	if (!core)
 		return err;

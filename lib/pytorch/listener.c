@@ -291,13 +291,16 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 
 int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
 {
-	struct dk_registry *reg = dkc_registry(listener->registry);
+	struct dk_registry *reg;
 	int err;
 
+	if (!listener)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "listener");
 	if (listener->size != sizeof(*listener))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_listener");
 	if (!listener->notify)
 		return dkc_refuse(why, DK_WHY_NO_LISTENER, NULL);
+	reg = dkc_registry(listener->registry);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	mutex_lock(&reg->lock);
@@ -308,7 +311,7 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
 
 int dk_listener_unregister(struct dk_listener *listener)
 {
-	struct dk_registry *reg = dkc_registry(listener->registry);
+	struct dk_registry *reg = listener ? dkc_registry(listener->registry) : NULL;
 	struct dkc_listeners *ls;
 	struct dk_listener **p;
 

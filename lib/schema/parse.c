@@ -777,6 +777,8 @@ int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why)
 	int err;
 
 	*s = NULL;
+	if (!text)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "text");
 	err = allocate(&p);
 	if (err)
 		return err;

@@ -109,6 +109,38 @@ static void registries(void)
 	t_close();
 }
 
+/* What registers refuses NULL, and what ends something does nothing for NULL. */
+static void null_arguments(void)
+{
+	struct dk_library lib;
+	struct dk_stat s = { .size = sizeof(s) };
+	unsigned int key;
+
+	r_open();
+	lib = t_library(&r_a, DK_LIBRARY_FRAGMENT, "x", 0);
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	r_rebase();
+	REFUSED(dk_hooks_register(t_reg, NULL, &t_why), EINVAL, NULL_ARGUMENT, "h");
+	REFUSED(dk_listener_register(NULL, &t_why), EINVAL, NULL_ARGUMENT, "listener");
+	REFUSED(dk_library_register(NULL, &t_why), EINVAL, NULL_ARGUMENT, "lib");
+	REFUSED(dk_library_def(&lib, NULL, 0, NULL, &t_why), EINVAL, NULL_ARGUMENT, "decl");
+	REFUSED(dk_library_def(NULL, &r_def, 0, NULL, &t_why), EINVAL, NULL_ARGUMENT, "lib");
+	REFUSED(dk_library_impl(&lib, NULL, NULL, &t_why), EINVAL, NULL_ARGUMENT, "impl");
+	REFUSED(dk_library_impl(NULL, r_table, NULL, &t_why), EINVAL, NULL_ARGUMENT, "lib");
+	/* refuses: dk_key_parse EINVAL NULL_ARGUMENT */
+	REFUSED(dk_key_parse(NULL, NULL, 0, &key, &t_why), EINVAL, NULL_ARGUMENT, "name");
+	REFUSED_ERR(dk_provider_stat(t_reg, NULL, &s), EINVAL);
+	REFUSED_ERR(dk_call_complete(NULL, 0), EINVAL);
+	REFUSED_ERR(dk_hooks_unregister(NULL, &t_why), 0);
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	REFUSED_ERR(dk_listener_unregister(NULL), 0);
+	REFUSED_ERR(dk_library_unregister(NULL), 0);
+	REFUSED_ERR(dk_handle_release(&lib, NULL), 0);
+	CHECK_OK(dk_library_unregister(&lib));
+	r_rebase();
+	r_close();
+}
+
 /* ---- providers ----------------------------------------------------------- */
 
 static void providers(void)
@@ -516,6 +548,7 @@ static void success_reports_no_reason(void)
 T_SUITE(errors,
 	T(names_and_sets),
 	T(registries),
+	T(null_arguments),
 	T(providers),
 	T(misleading_names_are_refused),
 	T(call_cannot_wait_for_its_provider),

@@ -435,7 +435,19 @@ static void declaration_of_a_schema(void)
 	dk_schema_free(s);
 }
 
+static void no_text_is_refused(void)
+{
+	struct dk_schema *s = NULL;
+
+	/* refuses: dk_schema_parse EINVAL NULL_ARGUMENT */
+	CHECK_INT(dk_schema_parse(NULL, &s, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NULL_ARGUMENT);
+	CHECK_STR(t_why.name, "text");
+	CHECK(!s);
+}
+
 T_SUITE(schema,
+	T(no_text_is_refused),
 	T(parts),
 	T(printed),
 	T(wrong_schemas_are_refused),

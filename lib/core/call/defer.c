@@ -16,7 +16,7 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token)
 
 int dk_call_complete(struct dk_deferred *token, int result)
 {
-	if (token->size != sizeof(*token) || !dkc_is_deferred(token))
+	if (!token || token->size != sizeof(*token) || !dkc_is_deferred(token))
 		return -EINVAL;
 	return dkc_gate_complete(token, result) ? 0 : -EINVAL;
 }

@@ -209,6 +209,8 @@ bool dkc_key_parse_strict(const struct dk_layout *l, const char *name, unsigned 
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why)
 {
+	if (!name)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 	if ((flags & DK_PARSE_STRICT) && !dkc_layout(l)->has_strict)
 		return dkc_refuse(why, DK_WHY_NO_STRICT, dkc_layout(l)->name);
 	if (!parse_key(l, name, flags, key))

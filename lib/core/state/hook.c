@@ -142,6 +142,8 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 {
 	int err = 0;
 
+	if (!h)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "h");
 	if (h->size != sizeof(*h))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_hooks");
 	if (h->flags & ~DK_HOOK_TRACE)
@@ -195,8 +197,8 @@ static bool hooks_remove(struct dk_registry *reg, struct dk_hooks *h)
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 {
 	/* Pairs with smp_store_release() in hooks_remove(). */
-	struct dk_registry *reg = smp_load_acquire(&h->reg);
-	bool found = false;
+	struct dk_registry *reg = h ? smp_load_acquire(&h->reg) : NULL;
+	bool found = !h;
 
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);

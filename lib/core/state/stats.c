@@ -174,7 +174,7 @@ int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *
 	const struct dkc_provider *prov;
 	bool found = false;
 
-	if (s->size != sizeof(*s))
+	if (!name || s->size != sizeof(*s))
 		return -EINVAL;
 	reg = dkc_registry(reg);
 	if (!reg)
