@@ -35,7 +35,8 @@ struct dk_deferred {
  * @token: part of a job
  *
  * Call this once, when the job is created. After dk_call_complete() the token can be
- * used again. Do not call this function while a call is deferred with the token.
+ * used again. Do not call this function while a call is deferred with the token, for
+ * example in each call of the operator: calls that were deferred before are forgotten.
  *
  * Context: Any.
  */
@@ -68,7 +69,8 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
  * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if it is in use by a call
- * that is not completed. After an error, @c ends when its function returns.
+ * that is not completed, also if @token was initialized again after that call and no other
+ * call was deferred since. After an error, @c ends when its function returns.
  * A function that has deferred its call and then fails must complete it.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);

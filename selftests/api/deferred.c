@@ -379,6 +379,23 @@ static void token_must_be_initialized_and_unused(void)
 	CHECK_OK(dk_call_complete(&job.token, 0));
 }
 
+/* The operator's function initializes the token in each call, instead of once for each job. */
+static void token_that_is_initialized_again_is_refused(void)
+{
+	setup();
+	submit_job(sleepable, cpu);
+	dk_deferred_init(&job.token);
+	CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &job));
+	CHECK_INT(job.err, -EBUSY);
+	/* the first call is still deferred */
+	CHECK_INT(t_num_inside(&v_guest), 1);
+	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_INT(dk_call_complete(&job.token, 0), -EINVAL);
+	CHECK_OK(dk_provider_unregister(&v_guest));
+}
+
 #define JOBS	50
 
 /* The calls are completed in another order than they were made. */
@@ -419,4 +436,5 @@ T_SUITE(deferred,
 	T(token_is_used_again),
 	T(call_cannot_be_completed_twice),
 	T(token_must_be_initialized_and_unused),
+	T(token_that_is_initialized_again_is_refused),
 	T(many_calls_are_deferred_at_once));

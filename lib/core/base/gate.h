@@ -42,23 +42,28 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 	return smp_load_acquire(&d->prov) && d->forks == dkc_num_forks();
 }
 
-/* Called with the list's lock held. */
+/*
+ * Called with the list's lock held. If @d was initialized while the newest call was deferred
+ * with it, @d is the first in the list. Then it stays there, for that call.
+ */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
 {
+	bool is_first = *list == d;
+
 	if (dkc_is_deferred(d))
 		return -EBUSY;
 	d->reg = reg;
 	d->thread = thread;
 	d->since = dkc_now();
 	d->forks = dkc_num_forks();
-	d->next = *list;
+	d->next = is_first ? NULL : *list;
 	d->link = list;
 	if (d->next)
 		d->next->link = &d->next;
 	*list = d;
 	WRITE_ONCE(d->prov, prov);
-	return 0;
+	return is_first ? -EBUSY : 0;
 }
 
 static inline void dkc_deferred_unlink(struct dk_deferred *d)
