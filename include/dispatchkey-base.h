@@ -199,15 +199,14 @@ extern const struct dk_local dk_local_default;
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
 	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
-	X(IN_USE, EBUSY, "the registry has providers, listeners or held operators") \
+	X(IN_USE, EBUSY, "the registry has providers, listeners, hooks or held operators") \
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
 	X(ATOMIC, EDEADLK,						\
 	  "called where sleeping is not allowed, such as in a hook or an RCU read section") \
 	X(STILL_INSIDE, ETIMEDOUT, "this call has been running for at least this time") \
-	X(GRACE, ETIMEDOUT,						\
-	  "waiting for a grace period: an RCU read section has not ended") \
+	X(GRACE, ETIMEDOUT, "the grace period is not over yet")		\
 	X(NO_DEADLINE, ETIMEDOUT, "out of memory for a wait with a deadline") \
 	X(CANCELED, ECANCELED,						\
 	  "it was brought online again before the calls inside had returned") \
@@ -294,7 +293,9 @@ extern const struct dk_local dk_local_default;
 	  "it names no operator; a DK_FALLBACK() belongs in dk_fallback_register()") \
 	X(NULL_ARGUMENT, EINVAL, "this argument must not be NULL")	\
 	X(FALLBACK_FUNCTION, EINVAL,					\
-	  "a backend fallback must be a boxed function or a fallthrough")
+	  "a backend fallback must be a boxed function or a fallthrough") \
+	X(ARGS_SIZE, EINVAL, "the buffer is smaller than the arguments of the operator") \
+	X(DEFAULT_REGISTRY, EBUSY, "the default registry cannot be freed")
 
 /* The reason of an error or remark. */
 enum dk_reason {

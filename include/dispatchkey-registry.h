@@ -50,7 +50,8 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
- * operators are held, and for the default registry.
+ * operators are held (reason IN_USE), and for the default registry (reason
+ * DEFAULT_REGISTRY).
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
@@ -172,8 +173,8 @@ int dk_provider_unregister(struct dk_provider *prov);
 /**
  * dk_provider_unregister_timeout() - dk_provider_unregister() with a timeout
  * @prov: the provider; may be NULL or not registered
- * @ms: how long to wait, in milliseconds; 0 to check once. The first check only
- *	begins a grace period and returns -ETIMEDOUT, even if no call is running
+ * @ms: how long to wait, in milliseconds; 0 to check once. The first check begins
+ *	a grace period, so it may return -ETIMEDOUT even if no call is running
  * @why: filled on failure; may be NULL
  *
  * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters the provider's

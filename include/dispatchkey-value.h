@@ -210,7 +210,7 @@ int dk_arg_set(const struct dk_op_decl *decl, void *args, unsigned int i,
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0, or a negative errno (reasons ARG_COUNT, BAD_SIZE, or as dk_arg_set()).
+ * Return: 0, or a negative errno (reasons ARG_COUNT, ARGS_SIZE, or as dk_arg_set()).
  */
 int dk_args_pack(const struct dk_op_decl *decl, const struct dk_value *values,
 		 unsigned int n, void *args, size_t size, struct dk_diag *why);

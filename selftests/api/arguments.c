@@ -261,8 +261,10 @@ static void values_are_packed_and_read(void)
 	/* refuses: dk_args_pack EPROTOTYPE ARG_COUNT */
 	CHECK_INT(dk_args_pack(&kinds_op, v, 6, &a, sizeof(a), &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_ARG_COUNT);
-	/* refuses: dk_args_pack EINVAL BAD_SIZE */
+	/* refuses: dk_args_pack EINVAL ARGS_SIZE */
 	CHECK_INT(dk_args_pack(&kinds_op, v, 7, &a, sizeof(a) - 1, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_ARGS_SIZE);
+	CHECK_STR(t_why.name, "arguments::kinds");
 }
 
 static u32 served_by;

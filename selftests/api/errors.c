@@ -192,8 +192,11 @@ static void providers(void)
 	/* a provider whose memory was freed without unregistering it, and was allocated again */
 	core = r_a.core;
 	r_a.core = NULL;
+	r_a.name = "later";
 	CHECK_INT(dk_provider_register(&r_a, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_REGISTERED);
+	CHECK_STR(t_why.name, "a");
+	r_a.name = "a";
 	r_a.core = core;
 	/* refuses: dk_provider_register EINVAL NULL_ARGUMENT */
 	REFUSED(dk_provider_register(NULL, &t_why), EINVAL, NULL_ARGUMENT, "prov");

@@ -139,8 +139,11 @@ static void default_registry_is_not_freed(void)
 	static const struct dk_provider unregistered = DK_PROVIDER("registries");
 	struct dk_registry *reg = dk_registry_default();
 
+	/* refuses: dk_registry_free EBUSY DEFAULT_REGISTRY */
 	CHECK_INT(dk_registry_free(reg, &t_why), -EBUSY);
-	CHECK_INT(t_why.reason, DK_WHY_IN_USE);
+	CHECK_INT(t_why.reason, DK_WHY_DEFAULT_REGISTRY);
+	CHECK_STR(t_why.text, "the default registry cannot be freed");
+	CHECK_STR(t_why.name, "");
 	CHECK(dk_registry_default() == reg);
 	/* providers can still be registered */
 	a = unregistered;

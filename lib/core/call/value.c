@@ -193,7 +193,7 @@ int dk_args_pack(const struct dk_op_decl *decl, const struct dk_value *values,
 	if (decl->size != sizeof(*decl) || n != decl->num_params)
 		return dkc_refuse(why, DK_WHY_ARG_COUNT, decl->name);
 	if (size < decl->args_size)
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, decl->name);
+		return dkc_refuse(why, DK_WHY_ARGS_SIZE, decl->name);
 	memset(args, 0, decl->args_size);
 	for (i = 0; i < n && !err; i++)
 		err = dk_arg_set(decl, args, i, &values[i], why);

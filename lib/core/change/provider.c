@@ -42,7 +42,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	if (prov->core || had || reg->shutdown) {
 		err = dkc_refuse(why, !prov->core && !had ? DK_WHY_SHUTDOWN :
 				 had && had->unregistering ? DK_WHY_UNREGISTERING :
-				 DK_WHY_REGISTERED, prov->name);
+				 DK_WHY_REGISTERED, had ? had->name : prov->name);
 		mutex_unlock(&reg->lock);
 		kvfree(core);
 		return err;

@@ -223,7 +223,10 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	mutex_lock(&reg->lock);
 	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
 	    has_hooks(reg)) {
-		dkc_refuse(why, DK_WHY_IN_USE, user_of(reg));
+		if (reg->is_default)
+			dkc_refuse(why, DK_WHY_DEFAULT_REGISTRY, NULL);
+		else
+			dkc_refuse(why, DK_WHY_IN_USE, user_of(reg));
 		mutex_unlock(&reg->lock);
 		return -EBUSY;
 	}
