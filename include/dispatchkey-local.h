@@ -300,15 +300,15 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 	dk_local_set_excluded(g->local, g->key, g->was);
 }
 
-#define DK__GUARD3(type, line, enter, leave)				\
-	struct type dk__guard_##line					\
+#define DK__GUARD3(type, n, enter, leave)				\
+	struct type dk__guard_##n					\
 	__attribute__((cleanup(leave), unused)) = enter
-#define DK__GUARD2(type, line, enter, leave)				\
-	DK__GUARD3(type, line, enter, leave)
+#define DK__GUARD2(type, n, enter, leave)				\
+	DK__GUARD3(type, n, enter, leave)
 #define DK__GUARD(enter, leave)						\
-	DK__GUARD2(dk__guard, __LINE__, enter, leave)
+	DK__GUARD2(dk__guard, __COUNTER__, enter, leave)
 #define DK__KEY_GUARD(enter)						\
-	DK__GUARD2(dk__key_guard, __LINE__, enter, dk__guard_leave_key)
+	DK__GUARD2(dk__key_guard, __COUNTER__, enter, dk__guard_leave_key)
 
 /**
  * DK_LOCAL_INCLUDE() - include a set until the end of the block

@@ -149,6 +149,8 @@ ok "DK_OP compiles beside names with the same endings" compile \
 	'DK_OP(self, "t::self", (struct dk_obj *x), (x), (x));
 	static int self_fn, self_plain_fn, self_params, self_unbox, self_unbox_plain;
 	static int self_extract;'
+ok "two guards on one line compile" compile \
+	'void f(void) { DK_INCLUDE(DK_SET(DK_TRACER)); DK_EXCLUDE(DK_SET(DK_CPU)); DK_AUTOCAST(1, 1); }'
 ok "every name that DK_OP makes is documented" names_are_documented
 types 'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (@), (x));' \
 	"x, a, b" "x, b, a" "a, x, b" "x, a"
