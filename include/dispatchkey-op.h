@@ -360,7 +360,7 @@ id(DK__UNPAREN params)							\
 	return dk__##id##_call(NULL, dk__local(), DK__OWN_LOCAL, DK__HOW_MASKED, \
 			       DK__UNPAREN args);			\
 }									\
-DK__ALWAYS_INLINE int							\
+DK__ALWAYS_INLINE __attribute__((__nonnull__(1))) int			\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	DK__UNPAREN params)						\
 {									\

@@ -189,6 +189,8 @@ for code in "DK_IMPL(op, DK_BACKEND_CUDA, typed)" "DK_IMPL_FALLTHROUGH(op, DK_BA
 			"const struct dk_impl i = $code;" -Wenum-compare
 	fi
 done
+ok "a handle that is NULL causes a warning" warns \
+	"int f(struct dk_obj *x) { return op_at(NULL, &dk_local_default, x, 1); }" -Wnonnull
 ok "keys and backends of any integer type cause no warnings" quiet '
 	DK_OP(w, "t::w", (struct dk_obj *x, int n), (x, n), (x));
 	static int typed(struct dk_call *c, struct dk_obj *x, int n)
