@@ -9,6 +9,11 @@
 #include <dispatchkey-call.h>
 
 #define DK__UNPAREN(...) __VA_ARGS__
+/* 1 if the argument begins with a parenthesis, otherwise 0. */
+#define DK__IN_PARENTHESES(x) DK__SECOND(DK__ZERO_ONE x, 0, 0)
+#define DK__ZERO_ONE(...) 0, 1
+#define DK__SECOND(...) DK__SECOND2(__VA_ARGS__)
+#define DK__SECOND2(a, b, ...) b
 #define DK__PASTE(a, b) DK__PASTE2(a, b)
 #define DK__PASTE2(a, b) a##b
 #define DK__COUNT2(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, \
@@ -17,7 +22,7 @@
 	DK__COUNT2(__VA_ARGS__, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY,	\
 		   12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DK__EACHTOO_MANY(m, id, ...)					\
-	_Static_assert(0, "DK_OP(): an operator has at most 12 parameters");
+	_Static_assert(0, "DK_OP(" #id "): an operator has at most 12 parameters");
 #define DK__EACH1(m, id, a) m(id, a)
 #define DK__EACH2(m, id, a, ...)					\
 	m(id, a) DK__EACH1(m, id, __VA_ARGS__)
@@ -119,11 +124,12 @@
 	_Static_assert(__builtin_types_compatible_p(			\
 				__typeof__(DK__ARG(id, arg)),		\
 				__typeof__(((void)0, DK__ARG(id, arg)))), \
-		       "DK_OP(): a parameter must not be an array: use a pointer");
+		       "DK_OP(" #id "): " #arg " must not be an array: use a pointer");
 #define DK__SAME_PLACE(id, arg)						\
 	_Static_assert(__builtin_offsetof(struct id##_args, arg) ==	\
 		       __builtin_offsetof(struct dk__##id##_named, arg), \
-		       "DK_OP(): the names are not in the order of the parameters");
+		       "DK_OP(" #id "): " #arg					\
+		       " is not named in the order of the parameters");
 
 /**
  * DK_LIST() - a list of objects, for the dispatch list of DK_OP()
@@ -211,8 +217,10 @@
  * dk_call_enter().
  */
 #define DK_OP(id, op_name, params, args, objs)				\
+_Static_assert(DK__IN_PARENTHESES(objs),				\
+	       "DK_OP(" #id "): put what it dispatches on in parentheses"); \
 _Static_assert(sizeof(#args) > sizeof("()"),				\
-	       "DK_OP(): an operator has at least 1 parameter");	\
+	       "DK_OP(" #id "): an operator has at least 1 parameter");	\
 struct id##_args {							\
 	DK__EACH(DK__MEMBER, id, DK__UNPAREN params)			\
 };									\
@@ -220,7 +228,7 @@ struct dk__##id##_named {						\
 	DK__EACH(DK__NAMED, id, DK__UNPAREN args)			\
 };									\
 _Static_assert(DK__COUNT params == DK__COUNT args,			\
-	       "DK_OP(): each parameter must have a name in the list of names"); \
+	       "DK_OP(" #id "): each parameter must have a name in the list of names"); \
 DK__EACH(DK__NO_ARRAY, id, DK__UNPAREN args)				\
 DK__EACH(DK__SAME_PLACE, id, DK__UNPAREN args)				\
 typedef int (*dk__##id##_fn)(struct dk_call *dk__call, DK__UNPAREN params); \

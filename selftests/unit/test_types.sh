@@ -156,10 +156,15 @@ types 'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (@), (x));' \
 	"x, a, b" "x, b, a" "a, x, b" "x, a"
 ok "the error of DK_OP says that names are in another order" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (x, b, a), (x));' \
-	"the names are not in the order of the parameters"
+	"DK_OP(s): b is not named in the order of the parameters"
 ok "the error of DK_OP says that a name is missing" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b, void *p), (x, a, p), (x));' \
-	"each parameter must have a name in the list of names"
+	"DK_OP(s): each parameter must have a name in the list of names"
+for objs in x "&t->dk" "x ? x : NULL"; do
+	ok "the error of DK_OP says that parentheses are missing: $objs" error_is \
+		"DK_OP(s, \"t::s\", (struct dk_obj *x, struct tensor *t), (x, t), $objs);" \
+		"DK_OP(s): put what it dispatches on in parentheses"
+done
 ok "the error of DK_OP says that there are too many parameters" error_is \
 	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
 		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \
@@ -176,7 +181,7 @@ for form in "struct dk_list n" "const float n" "int (*n)[4]" "int (*n)(int a)"; 
 done
 ok "the error of DK_OP says that a parameter is an array" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int n[4]), (x, n), (x));' \
-	"a parameter must not be an array: use a pointer"
+	"DK_OP(s): n must not be an array: use a pointer"
 types "int f(struct dk_obj *x) { return op(@); }" "x, 1" x "x, 1, 2"
 ok "a key in the place of a backend causes a warning" warns \
 	"struct dk_obj f(void) { return dk_obj_on(DK_CPU, 0); }" -Wenum-conversion
