@@ -85,8 +85,8 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  *
  * Context: In the kernel any except NMI, including hard interrupts. In userspace any
  * thread, and signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
- * Return: 0, or -EINVAL if no call is deferred with @token: it is NULL, the call is completed
- * already, or the parent deferred it before a fork(). If @token is used for a new call,
+ * Return: 0, or -EINVAL if no call is deferred with @token: it is NULL, the call is
+ * completed already, or the parent deferred it before a fork(). If @token is used for a new call,
  * a second completion of the old call completes the new one.
  */
 int dk_call_complete(struct dk_deferred *token, int result);

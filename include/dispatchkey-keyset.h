@@ -357,9 +357,11 @@ enum dk_parse_flags {
  * @key: set to the key
  * @why: filled on failure; may be NULL
  *
+ * Upper and lower case differ: "CPU" is a key, and "cpu" is none.
+ *
  * Context: Any.
- * Return: 0; -EINVAL (reasons PARSE_KEY, NULL_ARGUMENT); with DK_PARSE_STRICT -EOPNOTSUPP (reason
- * NO_STRICT) if the rules of that parser are unknown.
+ * Return: 0; -EINVAL (reasons PARSE_KEY, NULL_ARGUMENT); with DK_PARSE_STRICT -EOPNOTSUPP
+ * (reason NO_STRICT) if the rules of that parser are unknown.
  */
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why);
@@ -744,7 +746,7 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
  * Context: Any.
  * Return: The keyset that PyTorch gives a new tensor (SEMANTICS 4.6). It is @ks without
  * the Python keys, and with the autocast key of its highest backend. Unless in inference
- * mode, it also has the autograd keys of that backend.
+ * mode, it also has ADInplaceOrView and the autograd keys of that backend.
  */
 struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 			      int inference);

@@ -106,7 +106,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
 
 /**
  * dk_library_unregister() - unregister a library and release all its registrations
- * @lib: the library; NULL, or one that is not registered, is no error
+ * @lib: the library; may be NULL or not registered
  *
  * Releases the registrations in the order in which they were made, in one change. The
  * library may be registered again. Unregistering its provider also unregisters it.

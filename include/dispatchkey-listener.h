@@ -93,7 +93,7 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
 
 /**
  * dk_listener_unregister() - unregister a listener and wait until it has returned
- * @listener: the listener; NULL, or one that is not registered, is no error
+ * @listener: the listener; may be NULL or not registered
  *
  * After it returns 0, the listener is not running and will not be called.
  * Concurrent callers all wait. The memory may be freed after all have returned.

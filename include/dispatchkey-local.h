@@ -439,13 +439,17 @@ int dk_thread_init(void);
  * @set: the keyset
  *
  * Like DK_LOCAL_INCLUDE(), for the thread's own local state. All guards whose names
- * do not begin with DK_LOCAL use that state.
+ * do not begin with DK_LOCAL use that state. The set of an alias key is empty, and
+ * includes nothing: use dk_alias_set().
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 
 /**
  * DK_EXCLUDE() - exclude a set in this thread until the end of the block
  * @set: the keyset
+ *
+ * The set of an alias key is empty, and excludes nothing: instead of DK_SET(DK_AUTOGRAD)
+ * use DK_BELOW_AUTOGRAD() or dk_alias_set().
  */
 #define DK_EXCLUDE(set)		DK_LOCAL_EXCLUDE(dk_local_current(), set)
 
