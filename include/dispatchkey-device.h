@@ -304,9 +304,9 @@ int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
  * numbers of dk_backend_join() to an enum.
  */
 #ifdef __cplusplus
-#define DK__BACKEND_NUMBER	unsigned int
+typedef unsigned int dk__backend;
 #else
-#define DK__BACKEND_NUMBER	enum dk_backend
+typedef enum dk_backend dk__backend;
 #endif
 
 /**
@@ -318,7 +318,7 @@ int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
  * Context: Any.
  * Return: The object. It has no keys if there is no such backend in layout v1.
  */
-DK_INLINE struct dk_obj dk_obj_on(DK__BACKEND_NUMBER backend, __u32 device)
+DK_INLINE struct dk_obj dk_obj_on(dk__backend backend, __u32 device)
 {
 	const unsigned int b = backend;
 	struct dk_obj obj = { { b - 1 < DK_NUM_BACKENDS ?
