@@ -147,6 +147,7 @@ static void providers(void)
 {
 	struct dkc_provider *core;
 	struct dk_provider p;
+	const char *name;
 
 	r_open();
 	p = r_none;
@@ -191,12 +192,13 @@ static void providers(void)
 	REFUSED(dk_provider_register(&r_a, &t_why), EEXIST, REGISTERED, "a");
 	/* a provider whose memory was freed without unregistering it, and was allocated again */
 	core = r_a.core;
+	name = r_a.name;
 	r_a.core = NULL;
 	r_a.name = "later";
 	CHECK_INT(dk_provider_register(&r_a, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_REGISTERED);
 	CHECK_STR(t_why.name, "a");
-	r_a.name = "a";
+	r_a.name = name;
 	r_a.core = core;
 	/* refuses: dk_provider_register EINVAL NULL_ARGUMENT */
 	REFUSED(dk_provider_register(NULL, &t_why), EINVAL, NULL_ARGUMENT, "prov");
