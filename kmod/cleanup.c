@@ -105,10 +105,10 @@ void dkc_module_cleanup(const struct module *mod)
 
 	while ((reg = visit_one(mod))) {
 		while (dkc_hooks_unregister_owned(reg, in_module_memory, mod))
-			pr_warn("module %s was unloaded with registered hooks: unregistered\n",
+			pr_warn("module %s was unloaded with registered hooks, which were unregistered\n",
 				mod->name);
 		while (find_left(reg, mod, name)) {
-			pr_warn("module %s was unloaded with provider %s: unregistering it, which may block module loading\n",
+			pr_warn("module %s was unloaded with provider %s, which is now unregistered: this may block module loading\n",
 				mod->name, name);
 			dkc_owner_unregister(reg, mod, name);
 		}

@@ -6,7 +6,7 @@
 #include "../lib/core/base/world.h"
 
 static_assert(BITS_PER_LONG == 64,
-	      "dispatchkey needs a 64-bit kernel: a 32-bit one reads counters in halves");
+	      "dispatchkey needs a 64-bit kernel: a 32-bit kernel reads counters in two halves");
 
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 {

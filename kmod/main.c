@@ -48,7 +48,7 @@ static int __init dispatchkey_init(void)
 	dkc_gate_init();
 	default_registry = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, &why);
 	if (!default_registry) {
-		pr_err("no registry: %s\n", why.text);
+		pr_err("cannot create the default registry: %s\n", why.text);
 		return -ENOMEM;
 	}
 	default_registry->is_default = true;

@@ -132,7 +132,7 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 	if (err)
 		return dk_nl_deny(extack, name, why.text, err);
 	return !number || nla_get_u32(number) == *backend ? 0 :
-		dk_nl_deny(extack, name, "number and name are of different backends", -EINVAL);
+		dk_nl_deny(extack, name, "number and name belong to different backends", -EINVAL);
 }
 
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
@@ -154,7 +154,7 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		return dk_nl_deny(extack, name, why.text, err);
 	*device = obj.device;
 	return !number || nla_get_u32(number) == obj.device ? 0 :
-		dk_nl_deny(extack, name, "number and name are of different devices", -EINVAL);
+		dk_nl_deny(extack, name, "number and name belong to different devices", -EINVAL);
 }
 
 /*

@@ -132,7 +132,7 @@ int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	int err;
 
 	err = dk_nl_forbid(info->extack, info->attrs[DK_A_DEVICE_BACKEND],
-			   "a backend filters only dumps");
+			   "a backend is only a filter of dumps");
 	if (!err)
 		err = dk_nl_find_device(info->attrs[DK_A_DEVICE_NUMBER],
 					info->attrs[DK_A_DEVICE_NAME], info->extack,

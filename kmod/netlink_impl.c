@@ -452,7 +452,7 @@ int dispatchkey_nl_impl_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err)
 		err = dk_nl_forbid(info->extack,
 				   attrs[DK_A_IMPL_BACKEND] ?: attrs[DK_A_IMPL_PROVIDER],
-				   "this filter is for dumps");
+				   "this filter is allowed only in a dump");
 	if (err)
 		return err;
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);

@@ -113,7 +113,7 @@ int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err)
 		err = dk_nl_forbid(info->extack, attrs[DK_A_OP_PREFIX] ?: attrs[DK_A_OP_KEY] ?:
 				   attrs[DK_A_OP_BACKEND] ?: attrs[DK_A_OP_PROVIDER],
-				   "this filter is for dumps");
+				   "this filter is allowed only in a dump");
 	if (err)
 		return err;
 	for (;;) {

@@ -82,7 +82,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	int err;
 
 	err = dk_nl_forbid(info->extack, attrs[DK_A_STATS_USED] ?: attrs[DK_A_STATS_OP] ?:
-			   attrs[DK_A_STATS_PROVIDER], "this filter is for dumps");
+			   attrs[DK_A_STATS_PROVIDER], "this filter is allowed only in a dump");
 	if (!err)
 		err = dk_stats_get(NULL, &s);
 	if (err)

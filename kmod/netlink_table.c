@@ -149,7 +149,7 @@ static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
 
 	if (nla_get_u32(first) >= reg->layout->num_entries)
 		return dk_nl_deny(info->extack, first,
-				  "the table has no entry of this number", -EINVAL);
+				  "the table has no entry with this number", -EINVAL);
 	op = dk_nl_op(reg, info->attrs[DK_A_TABLE_OP], info->extack);
 	if (!op)
 		return -ENOENT;
@@ -191,7 +191,7 @@ static int table_fill(struct sk_buff *skb, struct genl_info *info, u32 device)
 			return -EINTR;
 	} while (err == -EAGAIN && starts <= DK_NL_STARTS_MAX);
 	return err != -EAGAIN ? err :
-	       dk_nl_deny(info->extack, NULL, "the registry changed whenever it was read",
+	       dk_nl_deny(info->extack, NULL, "the registry changed during each attempt to read it",
 			  err);
 }
 
@@ -273,7 +273,7 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 				    "the name of the operator is missing");
 	if (!err)
 		err = dk_nl_forbid(cb->extack, attrs[DK_A_TABLE_FIRST],
-				   "a dump lists all entries and takes no entry number");
+				   "a dump lists all entries: an entry number is not allowed");
 	if (!err && !w->walk.begun)
 		err = table_device(attrs, cb->extack, &w->device);
 	r.dump.op = attrs[DK_A_TABLE_OP];

@@ -83,7 +83,7 @@ klog_mark
 
 # ---- a driver that forgets to unregister ------------------------------------------
 
-left='dispatchkey: .*dk_forgetful was unloaded with provider forgetful:'
+left='dispatchkey: .*dk_forgetful was unloaded with provider forgetful,'
 ok "a forgetful driver can be removed" unload dk_forgetful
 is "the log names module and provider" 1 "$(log_lines "$left")"
 is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
@@ -116,7 +116,7 @@ ok "rmmod ends" wait $!
 klog_mark
 ok "one that also forgets to unregister" load dk_unfinished forget=1
 rmmod dk_unfinished &
-left='dispatchkey: module dk_unfinished was unloaded with provider unfinished: .*may block module loading$'
+left='dispatchkey: module dk_unfinished was unloaded with provider unfinished, .*may block module loading$'
 ok "the log tells that it forgot" within 20 log_tells "$left"
 ok "while its call is waited for" kill -0 $!
 ok "the call is completed" complete_call
