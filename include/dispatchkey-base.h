@@ -135,23 +135,23 @@ extern const struct dk_local dk_local_default;
 #define DK_REASONS(X)							\
 	X(NONE, 0, "no error")						\
 	X(OVERRIDE, 0, "another function at this key is overridden")	\
-	X(UNSERVED, 0, "no function serves this any more")			\
+	X(UNSERVED, 0, "no function serves this route any more")			\
 	X(NO_ENTRY, 0, "the table is trimmed and has no entry for this key")	\
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
 	  "a name is 1 to 127 bytes of UTF-8 without spaces, control or bidirectional characters") \
-	X(BAD_SIZE, EINVAL, "the size field of a structure does not fit this version") \
+	X(BAD_SIZE, EINVAL, "the size member of a structure does not match this version") \
 	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not support") \
 	X(BAD_LAYOUT, ENOENT, "no such layout")				\
 	X(LAYOUT_LINE, EINVAL, "unexpected word in the text of a layout") \
 	X(LAYOUT_WORD, EINVAL,						\
 	  "the layout has no such functionality or backend") \
 	X(LAYOUT_NAME, EINVAL,						\
-	  "a name in a layout is 1 to 56 letters, digits and _-.+, and no number") \
+	  "a name in a layout is 1 to 56 letters, digits and _-.+, and does not begin with 0x") \
 	X(LAYOUT_TWICE, EINVAL, "the layout has this name twice")	\
 	X(LAYOUT_LACKS, EINVAL, "missing from the text of the layout")		\
 	X(LAYOUT_SIZE, EINVAL,						\
-	  "a layout has at most 16 backends, 8 alias keys and, Undefined counted, 64 bits") \
+	  "a layout has at most 16 backends, 8 alias keys, and 64 backends and functionalities in all") \
 	X(LAYOUT_BLOCK, EINVAL,						\
 	  "neither the first nor the last functionality can be per backend") \
 	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\
@@ -162,7 +162,7 @@ extern const struct dk_local dk_local_default;
 	X(BAD_DTYPE, EINVAL, "no such dtype")				\
 	X(BAD_TENSOR_LAYOUT, EINVAL, "Unsupported layout")		\
 	X(BAD_DEVICE_TYPE, EINVAL, "no such device type")		\
-	X(DEVICE_INDEX, EINVAL, "a device type has no index")		\
+	X(DEVICE_INDEX, EINVAL, "expected a device type without an index")		\
 	X(DEVICE_DENSE, EOPNOTSUPP, "Unsupported device type for dense layout") \
 	X(DEVICE_SPARSE, EOPNOTSUPP, "Unsupported device type for sparse layout") \
 	X(DEVICE_SPARSE_CSR, EOPNOTSUPP,				\
@@ -176,7 +176,7 @@ extern const struct dk_local dk_local_default;
 	X(DEVICE_MKLDNN, EOPNOTSUPP, "Unsupported device type for mkldnn layout") \
 	X(NO_DEVICE_TYPE, EINVAL, "the dispatch key doesn't correspond to a device") \
 	X(NO_UNIQUE_LAYOUT, EINVAL,					\
-	  "the dispatch key stands for more than one layout of tensors") \
+	  "the dispatch key corresponds to more than one tensor layout") \
 	X(BAD_CONSTANT, ENOENT, "no such constant set in this layout")	\
 	X(PARSE_KEY, EINVAL, "could not parse dispatch key")		\
 	X(PARSE_BACKEND, EINVAL, "could not parse backend")		\
@@ -186,17 +186,17 @@ extern const struct dk_local dk_local_default;
 	X(NOT_RUNTIME_KEY, EINVAL,					\
 	  "a backend fallback needs a runtime key or an alias key")	\
 	X(BUILDING_BLOCK, EINVAL,					\
-	  "a building block belongs in the table of a backend or a device: use a key such as CPU") \
+	  "a building block needs a backend or a device: use a key such as CPU") \
 	X(TABLE_SIZE, ENOSPC, "an array has at most 524288 functions")	\
 	X(TABLE_REGISTERED, EEXIST, "the provider has registered this array already") \
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
 	X(NO_HOOK, EINVAL, "the hooks have no function") \
 	X(HOOKED, EEXIST, "the hooks are registered already")		\
-	X(CHANGED, EAGAIN, "the registry has changed since")		\
+	X(CHANGED, EAGAIN, "the registry has changed in the meantime")		\
 	X(NOT_COUNTED, ENODATA, "the counters are off")			\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
-	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
+	X(ABI, EPROTO, "built for another ABI version of dispatchkey")		\
 	X(LAYOUT, EPROTO, "built for a layout other than the registry's") \
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
@@ -206,15 +206,15 @@ extern const struct dk_local dk_local_default;
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
 	X(ATOMIC, EDEADLK,						\
-	  "called where sleeping is not allowed, such as in a hook or an RCU read section") \
-	X(STILL_INSIDE, ETIMEDOUT, "this call has been running for at least this time") \
+	  "called where sleeping is not allowed, such as in a hook or an RCU read-side critical section") \
+	X(STILL_INSIDE, ETIMEDOUT, "this call is still running, for at least the time shown") \
 	X(GRACE, ETIMEDOUT, "the grace period is not over yet")		\
-	X(NO_DEADLINE, ETIMEDOUT, "out of memory for a wait with a deadline") \
+	X(NO_DEADLINE, ETIMEDOUT, "not enough memory to wait with a deadline") \
 	X(CANCELED, ECANCELED,						\
-	  "it was brought online again before the calls inside had returned") \
+	  "it was brought online again before its running calls had returned") \
 	X(DEFINED, EEXIST, "the operator is defined already")		\
 	X(CLASS, EBUSY,							\
-	  "callers require that the operator stays atomic, or sleepable, as before") \
+	  "callers hold the operator, so it cannot change between atomic and sleepable") \
 	X(NOT_DEFINED, ENOENT, "the operator is not defined")		\
 	X(NO_OPERATOR, ENOENT, "no such operator")			\
 	X(DANGLING, ENOENT,						\
@@ -222,13 +222,13 @@ extern const struct dk_local dk_local_default;
 	X(NOT_THERE, ENOENT, "the provider did not register this")	\
 	X(SIGNATURE, EPROTOTYPE, "the signature differs from the operator's") \
 	X(NOT_ATOMIC, EINVAL,						\
-	  "a function of an atomic operator has to be declared atomic")	\
+	  "a function of an atomic operator must be declared atomic")	\
 	X(NO_FUNCTION, EINVAL,						\
 	  "expected either a function or a fallthrough")	\
 	X(FALLBACK_EXISTS, EEXIST,					\
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\
-	  "all private backends are taken; drivers of one kind share a name and differ by device") \
+	  "all private backends are taken; drivers of the same kind can share one and register devices") \
 	X(NAME_TAKEN, EINVAL, "a key or a backend has this name already") \
 	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
@@ -240,31 +240,31 @@ extern const struct dk_local dk_local_default;
 	X(NO_DEVICE, ENODEV, "no such device")				\
 	X(TOO_MANY_DEVICES, ENOSPC, "a registry has at most 4095 devices") \
 	X(DEVICE_KEY, EINVAL,						\
-	  "a device registers at runtime keys of its own backend only")	\
+	  "a device's functions belong at runtime keys of its own backend")	\
 	X(MISSING, ENOSYS, "no function serves this route")			\
 	X(AMBIGUOUS, ENOTUNIQ,						\
-	  "CompositeImplicitAutograd and a backend of AutogradOther both serve this route") \
+	  "CompositeImplicitAutograd and a backend that shares AutogradOther both have a function") \
 	X(DEVICE_GONE, ENODEV,						\
 	  "the device is unregistered or offline, and no other function serves this route")	\
 	X(NO_PARAM, ENOENT, "the operator has no such parameter")	\
 	X(ARG_KIND, EPROTOTYPE, "the value is not of the parameter's kind") \
 	X(ARG_RANGE, EINVAL, "the value does not fit the parameter")	\
 	X(ARG_COUNT, EPROTOTYPE,					\
-	  "the operator has another number of parameters, or none is described") \
-	X(TWO_DEVICES, EXDEV, "the arguments must be on one device") \
+	  "the operator has a different number of parameters, or its declaration describes none") \
+	X(TWO_DEVICES, EXDEV, "the arguments must be on the same device") \
 	X(LISTENING, EEXIST, "the listener is registered already")	\
 	X(NO_LISTENER, EINVAL, "the listener has no function")		\
 	X(SCHEMA, EINVAL, "could not parse schema")			\
 	X(SCHEMA_NAME, EINVAL, "the schema has a name other than the operator's") \
 	X(SCHEMA_INFER, EINVAL,						\
 	  "neither a schema nor the function describes the operator's arguments") \
-	X(LIBRARY_KIND, EINVAL, "a library is a DEF, a FRAGMENT or an IMPL")	\
+	X(LIBRARY_KIND, EINVAL, "the kind of a library is DEF, FRAGMENT or IMPL")	\
 	X(LIBRARY_NAMESPACE, EINVAL,					\
 	  "a library that defines operators needs a namespace")		\
 	X(LIBRARY_KEY, EINVAL,						\
 	  "a library that defines operators must not have a dispatch key")	\
 	X(LIBRARY_EXISTS, EEXIST,					\
-	  "the namespace has a DEF library already; others are FRAGMENTs") \
+	  "the namespace has a DEF library already; use a FRAGMENT") \
 	X(LIBRARY_REGISTERED, EEXIST, "the library is registered already") \
 	X(LIBRARY_UNREGISTERED, EINVAL, "the library is not registered")	\
 	X(LIBRARY_IMPL, EINVAL, "an IMPL library defines no operators")	\
@@ -273,26 +273,26 @@ extern const struct dk_local dk_local_default;
 	X(LIBRARY_FALLBACK, EINVAL,					\
 	  "a backend fallback belongs in an IMPL library")		\
 	X(FALLBACK_NAMESPACE, EINVAL,					\
-	  "a backend fallback is not for one namespace")		\
+	  "a backend fallback needs a library without a namespace")		\
 	X(NAMESPACE, EINVAL, "the name has a namespace other than its library's") \
 	X(HANDLE, EEXIST, "the handle holds a registration already")	\
 	X(SCHEMA_ARGS, EINVAL, "a boxed call has at most 64 arguments")	\
 	X(SCHEMA_NUM_ARGS, EPROTOTYPE,					\
-	  "the schema of the function has another number of arguments")	\
+	  "the function's schema has a different number of arguments")	\
 	X(SCHEMA_NUM_RETURNS, EPROTOTYPE,				\
-	  "the schema of the function has another number of returns")	\
+	  "the function's schema has a different number of returns")	\
 	X(SCHEMA_ARG, EPROTOTYPE,					\
-	  "the schema of the function has another type of an argument")	\
+	  "the function's schema has a different argument type")	\
 	X(SCHEMA_RETURN, EPROTOTYPE,					\
-	  "the schema of the function has another type of a return")	\
+	  "the function's schema has a different return type")	\
 	X(SCHEMA_PARAMS, EPROTOTYPE,					\
-	  "the C parameters differ from the objects and lists of the schema") \
+	  "the C parameters do not match the objects and lists of the schema") \
 	X(OPTION, EINVAL, "this option does not apply here")		\
-	X(TABLE, EILSEQ, "a published entry differs from the rules") \
+	X(TABLE, EILSEQ, "a published table entry differs from the rules") \
 	X(UNREGISTERING, EBUSY, "the provider is being unregistered")	\
 	X(NOT_HOOKED, ENOENT, "the hooks are not registered")		\
 	X(NO_DECL, EINVAL,						\
-	  "it names no operator; a DK_FALLBACK() belongs in dk_fallback_register()") \
+	  "the function names no operator; register a DK_FALLBACK() with dk_fallback_register()") \
 	X(NULL_ARGUMENT, EINVAL, "this argument must not be NULL")	\
 	X(FALLBACK_FUNCTION, EINVAL,					\
 	  "a backend fallback must be a boxed function or a fallthrough") \

@@ -179,8 +179,9 @@ struct dk_call {
 	const struct dk_local *local;	/* NULL in userspace for the thread's own */
 };
 
-DK__STATIC_ASSERT(sizeof(struct dk_call) <= 40, "made for every call");
-DK__STATIC_ASSERT(__alignof__(struct dk_op_decl) > DK__CALL_FLAGS, "its address and flags");
+DK__STATIC_ASSERT(sizeof(struct dk_call) <= 40, "too large to make for every call");
+DK__STATIC_ASSERT(__alignof__(struct dk_op_decl) > DK__CALL_FLAGS,
+		  "an address leaves its low bits to the flags");
 
 DK__ALWAYS_INLINE unsigned long dk__made(const struct dk_op_decl *decl, unsigned long flags)
 {

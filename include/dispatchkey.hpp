@@ -1622,7 +1622,7 @@ struct route : dk_route {
  * text from the same parameters.
  */
 template <class F, class On = every> class op {
-	static_assert(detail::never<F>, "dk::op is for a function type that returns int");
+	static_assert(detail::never<F>, "dk::op needs a function type that returns int");
 
 public:
 	constexpr explicit op(const char *) {}
@@ -1630,9 +1630,9 @@ public:
 
 template <class... A, class On> class op<int(A...), On> {
 	static_assert((!std::is_rvalue_reference_v<A> && ...),
-		      "a call may be made again below: take it by value or &");
+		      "a redispatch passes the argument again: use a value or &, not &&");
 	static_assert((std::is_trivially_copyable_v<detail::stored<A>> && ...),
-		      "C code may copy what is passed by value: pass a pointer or &");
+		      "C code may copy an argument passed by value: use a pointer or &");
 
 	using pack = detail::args<A...>;
 	using all = std::index_sequence_for<A...>;
@@ -1815,9 +1815,8 @@ public:
 		constexpr bool fits = with_call || std::is_convertible_v<F, plain>;
 		dk_fn_t fn = nullptr;
 
-		static_assert(fits, "the function has captures, or does not take the operator's "
-				    "parameters, exactly and with or without a dk_call *, or does "
-				    "not return int");
+		static_assert(fits, "the function must have no captures, return int, and take exactly "
+				    "the operator's parameters, with or without a dk_call *");
 		if constexpr (with_call)
 			fn = reinterpret_cast<dk_fn_t>(static_cast<function>(f));
 		else if constexpr (fits)
@@ -2009,8 +2008,8 @@ private:
 		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
 		constexpr bool fits = with_call || detail::is_for<F, A...>();
 
-		static_assert(fits, "the function does not take the operator's parameters, exactly "
-				    "and with or without a dk_call *, or does not return int");
+		static_assert(fits, "the function must return int and take exactly the operator's "
+				    "parameters, with or without a dk_call *");
 		(void)f;
 		if constexpr (std::is_convertible_v<F, function>) {
 			return f;

@@ -77,7 +77,7 @@ struct gate_overflow {
 
 /* Word 0 of the storage is the address of the slot or, if a gate_overflow follows, 0. */
 static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
-	      "struct gate_overflow fits the storage");
+	      "struct gate_overflow must fit into the storage");
 
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
@@ -436,7 +436,7 @@ static void describe_other_thread(const struct dkc_inside *in, char *text, size_
 	dkc_put(&t, op ? op->name : "a backend fallback");
 	dkc_put(&t, " was entered on thread ");
 	dkc_put_dec(&t, r->tid);
-	dkc_put(&t, ": it cannot be left on thread ");
+	dkc_put(&t, ", and cannot be left on thread ");
 	dkc_put_dec(&t, gettid());
 	dkc_put(&t, "\n");
 	dkc_put_end(&t);

@@ -51,8 +51,8 @@ static void read_environment(void)
 		return;
 	enabled = !strcmp(value, "1");
 	if (!enabled)
-		fprintf(stderr, "dispatchkey: DK_TRACE is \"%.100s\", "
-			"neither 0 nor 1, and is ignored\n", value);
+		fprintf(stderr, "dispatchkey: DK_TRACE=\"%.100s\" is ignored: "
+			"use 0 or 1\n", value);
 }
 
 void dkc_registry_created(struct dk_registry *reg)

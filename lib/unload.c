@@ -189,13 +189,13 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 	bool any = false;
 
 	for (; dkc_listener_unregister_owned(reg, in_object, obj); any = true)
-		fprintf(stderr, "dispatchkey: %s is unloaded with a registered listener: removed\n",
+		fprintf(stderr, "dispatchkey: %s was unloaded with a registered listener, which was unregistered\n",
 			obj->name);
 	for (; dkc_hooks_unregister_owned(reg, in_object, obj); any = true)
-		fprintf(stderr, "dispatchkey: %s is unloaded with registered hooks: removed\n",
+		fprintf(stderr, "dispatchkey: %s was unloaded with registered hooks, which were unregistered\n",
 			obj->name);
 	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
-		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
+		fprintf(stderr, "dispatchkey: %s was unloaded with provider %s, which was unregistered\n",
 			obj->name, name);
 	/* another thread may have unregistered everything meanwhile */
 	if (any || !visit(reg, obj))
@@ -228,7 +228,7 @@ static void unloaded(void *data)
 		dkc_registry_visit_end(reg);
 	}
 	if (!removed)
-		fprintf(stderr, "dispatchkey: %s is unloaded by its own function: not removed\n",
+		fprintf(stderr, "dispatchkey: %s was unloaded by its own function: its registrations remain\n",
 			obj->name);
 	object_free(obj);
 }

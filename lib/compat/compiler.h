@@ -52,7 +52,7 @@ static inline unsigned int __ffs64(u64 x)
 #define kvfree_rcu(p, member)						\
 	do {								\
 		static_assert(offsetof(__typeof__(*(p)), member) == 0,	\
-			      "freed by the address of its rcu_head");	\
+			      "the rcu_head must be the first member");	\
 		dkc_free_rcu(&(p)->member);				\
 	} while (0)
 

@@ -329,8 +329,8 @@ static void put_no_objects(struct dkc_text *t, const struct dk_op *op)
 	dkc_put(t, "There was nothing to dispatch on in the arguments of ");
 	dkc_put(t, op->name);
 	dkc_put(t, " (an empty list of Tensors, for example), and no fallback function ");
-	dkc_put(t, "is registered for its schema. Usually the list must not be empty, or a ");
-	dkc_put(t, "fallback function is missing. ");
+	dkc_put(t, "is registered for its schema. Usual causes are an empty list, or a missing ");
+	dkc_put(t, "fallback function. ");
 	dkc_put(t, "Available functions are ");
 	put_keys(t, op);
 	dkc_put(t, ".\n\n");
@@ -376,11 +376,11 @@ static void put_ambiguous(struct dkc_text *t, const struct dk_op *op)
 {
 	dkc_put(t, op->name);
 	dkc_put(t, " has a function at CompositeImplicitAutograd and one at a backend that ");
-	dkc_put(t, "shares AutogradOther. Calls through AutogradOther are ambiguous: they could ");
-	dkc_put(t, "use either one, so the backend's function is never reached. Register ");
-	dkc_put(t, "the operator's function at CompositeExplicitAutograd instead of ");
-	dkc_put(t, "CompositeImplicitAutograd, or give the backend an autograd key of its ");
-	dkc_put(t, "own.\nCanonical state\n~~~~~~~~~~~\n");
+	dkc_put(t, "shares AutogradOther. Calls through AutogradOther are ambiguous, because ");
+	dkc_put(t, "they could use either function. They fail, so they never reach the ");
+	dkc_put(t, "backend's function. Register the operator's function at ");
+	dkc_put(t, "CompositeExplicitAutograd instead of CompositeImplicitAutograd, or give the ");
+	dkc_put(t, "backend its own autograd key.\nCanonical state\n~~~~~~~~~~~\n");
 	dkc_put_state(t, op);
 	dkc_put(t, "\n\n");
 }

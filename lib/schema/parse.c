@@ -257,7 +257,7 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 	*opens = take(p, "(");
 	*t = new_type(p, *opens ? DK_TYPE_TUPLE : DK_TYPE_NAME);
 	if (!*t)
-		return expected(p, "fewer types");
+		return expected(p, "no more types: there are too many");
 	if (*opens)
 		return 0;
 	from = p->at;
@@ -282,7 +282,7 @@ static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kin
 	struct dk_type *outer = new_type(p, kind);
 
 	if (!outer || ++*height > DK_SCHEMA_DEPTH)
-		return expected(p, "a type that is nested less deeply");
+		return expected(p, "a less deeply nested type");
 	outer->first = *t;
 	*t = outer;
 	return 0;
@@ -366,9 +366,9 @@ static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t
 		*t = p->open[--*depth].type;
 		height = p->height[*depth] + 1;
 		if (height > DK_SCHEMA_DEPTH)
-			return expected(p, "a type that is nested less deeply");
+			return expected(p, "a less deeply nested type");
 		if (!arity_ok(*t))
-			return expected(p, "another number of types within");
+			return expected(p, "a different number of types in the parentheses");
 		err = take_suffixes(p, t, &height);
 	}
 	return err;
@@ -387,14 +387,14 @@ static int take_type(struct parser *p, const struct dk_type **out)
 			return err;
 		if (opens && !take(p, ")")) {
 			if (depth == DK_SCHEMA_DEPTH)
-				return expected(p, "a type that is nested less deeply");
+				return expected(p, "a less deeply nested type");
 			p->open[depth] = (struct open_type){ t, NULL };
 			p->height[depth++] = 0;
 			t = NULL;
 			continue;
 		}
 		if (opens && !arity_ok(t))
-			return expected(p, "another number of types within");
+			return expected(p, "a different number of types in the parentheses");
 		err = close_types(p, &depth, &t, 1);
 		if (err)
 			return err;
@@ -583,7 +583,7 @@ static int check_default(struct parser *p, const struct dk_schema_arg *arg,
 	if (arg->value)
 		*seen = true;
 	else if (*seen && !arg->keyword_only && arg->type->kind != DK_TYPE_LIST)
-		return expected(p, "a default value, as a previous argument has one");
+		return expected(p, "a default value, because an earlier argument has one");
 	return 0;
 }
 
@@ -755,7 +755,7 @@ static int allocate(struct parser *p)
 	}
 	if (len > DK_SCHEMA_MAX) {
 		p->at = p->text + len - 1;
-		return expected(p, "the end of a schema that is too long");
+		return expected(p, "the end, because the schema is too long");
 	}
 	args_size = p->max_args * sizeof(struct dk_schema_arg);
 	types_size = p->max_types * sizeof(struct dk_type);

@@ -65,7 +65,7 @@ static void names_and_sets(void)
 	CHECK_STR(dk_call_error_text(-ESHUTDOWN), dk_reason_text(DK_WHY_SHUTDOWN));
 	CHECK_STR(dk_call_error_text(-ENOMEM), dk_reason_text(DK_WHY_NO_MEMORY));
 	CHECK_STR(dk_call_error_text(-EINVAL),
-		  "the function returned it, or a call at one key had an unknown key");
+		  "the function returned -EINVAL, or the call was made at an unknown key");
 	CHECK_STR(dk_call_error_text(-EIO), "the function returned an error of its own");
 	r_close();
 }

@@ -221,7 +221,7 @@ static void functions(void)
 		REFUSED(plainly(second(bad), 2), EINVAL, BUILDING_BLOCK,
 			dk_key_name(NULL, blocks[i], key_name));
 	}
-	CHECK(strstr(t_why.text, "table of a backend or a device"));
+	CHECK(strstr(t_why.text, "needs a backend or a device"));
 	CHECK_OK(at_backend(second(bad), 2));
 	r_rebase();
 	/* refuses: dk_impls_register EEXIST TABLE_REGISTERED */

@@ -128,14 +128,14 @@ static void wrong_schemas_are_refused(void)
 	refused("f(Tensor(a x) -> ()",
 		"column 12: \"x\" instead of \")\" after the alias sets");
 	refused("f(Dict(int) x) -> ()",
-		"column 12: \" \" instead of another number of types within");
+		"column 12: \" \" instead of a different number of types in the parentheses");
 	refused("f((int x) -> ()", "column 8: \"x\" instead of \",\" or \")\" between types");
 	refused("f(int x=) -> ()", "column 9: \")\" instead of a value");
 	refused("f(int[] x=[1 2]) -> ()",
 		"column 14: \"2\" instead of \",\" or \"]\" in a list");
 	refused("f(str x=\"a) -> ()", "column 18: the end instead of the end of the string");
 	refused("f(int x=1, int y) -> ()", "column 17: \")\" instead of a default value, "
-		"as a previous argument has one");
+		"because an earlier argument has one");
 	refused("f(int x, *) -> ()", "column 11: \")\" instead of an argument after the \"*\"");
 	refused("f(*, *, int x) -> ()", "column 6: \"*\" instead of a type");
 	refused("f(...,int x) -> ()", "column 6: \",\" instead of \",\" or \")\"");
@@ -147,15 +147,15 @@ static void wrong_schemas_are_refused(void)
 	for (i = 0; i < DK_SCHEMA_DEPTH + 1; i++)
 		text[i + 2] = '(';
 	memcpy(text, "f(", 2);
-	refused(text, "column 20: the end instead of a type that is nested less deeply");
+	refused(text, "column 20: the end instead of a less deeply nested type");
 	strcpy(text, "f(int");
 	for (i = 0; i < DK_SCHEMA_DEPTH; i++)
 		strcat(text, "[]");
 	strcat(text, " x) -> ()");
-	refused(text, "column 38: \" \" instead of a type that is nested less deeply");
+	refused(text, "column 38: \" \" instead of a less deeply nested type");
 	memset(text, ' ', sizeof(text) - 1);
 	memcpy(text, "f()", 3);
-	refused(text, "column 16385: \" \" instead of the end of a schema that is too long");
+	refused(text, "column 16385: \" \" instead of the end, because the schema is too long");
 	memset(text, 0, sizeof(text));
 	memset(text, 'f', DK_NAME_MAX);
 	strcat(text, "() -> ()");

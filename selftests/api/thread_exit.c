@@ -278,7 +278,7 @@ static void leave_on_another_thread(unsigned int n)
 	CHECK_OK(v->error);
 	t_capture_stderr(text, sizeof(text), leave_on_new_thread, v);
 	snprintf(want, sizeof(want),
-		 "dispatchkey: thread_exit::visit was entered on thread %d: it cannot be left on thread ",
+		 "dispatchkey: thread_exit::visit was entered on thread %d, and cannot be left on thread ",
 		 (int)gettid());
 	/* one line for each call; it ends with the number of the other thread */
 	if (!CHECK(!strncmp(text, want, strlen(want)) && text[strlen(text) - 1] == '\n'))

@@ -122,7 +122,7 @@ for one in $compilers; do
 	ok "dlclose() of a plugin compiled by $one removes what is still registered" \
 		unloads "$one" -DLEAKS
 	like "with $one, functions that a closed plugin has not unregistered are reported" \
-		"dispatchkey: *unloaded.so is unloaded with provider unloaded::op: removed*" \
+		"dispatchkey: *unloaded.so was unloaded with provider unloaded::op, which was unregistered*" \
 		"$(cat "$st_tmp/said")"
 done
 for one in $compilers; do
@@ -135,7 +135,7 @@ done
 for one in $compilers; do
 	ok "the headers compile by $one" precompile "$one"
 done
-exactly="does not take the operator's parameters"
+exactly="take exactly the operator's parameters"
 pair 'auto r = op.impl(DK_CPU, [](tensor &, double) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](tensor &, float) { return 0; });' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](const tensor &, double) { return 0; });' \
@@ -159,7 +159,7 @@ pair 'auto i = op.make_impl<takes>(DK_CPU);' \
 	'auto i = op.make_impl<takes_float>(DK_CPU);' "$exactly"
 pair 'auto i = op.make_impl(DK_CPU, [](tensor &, double) { return 0; });' \
 	'int n = 0; auto i = op.make_impl(DK_CPU, [n](tensor &, double) { return n; });' \
-	'has captures'
+	'must have no captures'
 pair 'auto r = op.boxed(DK_CPU, [](dk_call *, void *) { return 0; });' \
 	'auto r = op.boxed(DK_CPU, [](dk_call *, int *) { return 0; });' 'a boxed function takes'
 pair 'auto r = dk::fallback(DK_CPU, [](dk_call *, void *) { return 0; });' \
@@ -172,7 +172,7 @@ pair 'static dk::op<int(int, tensor *), dk::on<1>> o{ "t::o" };' \
 pair 'static dk::op<int(tensor *), dk::on<0>> o{ "t::o" };' \
 	'static dk::op<int(tensor *), dk::on<1>> o{ "t::o" };' 'dk::on names'
 pair 'static dk::op<int(std::array<char, 2>)> o{ "t::o" };' \
-	'static dk::op<int(std::vector<int>)> o{ "t::o" };' 'pass a pointer'
+	'static dk::op<int(std::vector<int>)> o{ "t::o" };' 'use a pointer'
 smart='do not dispatch on a smart pointer'
 pair 'static dk::op<int(std::shared_ptr<int> &)> o{ "t::o" };' \
 	'static dk::op<int(const std::shared_ptr<tensor> &)> o{ "t::o" };' "$smart"

@@ -20,7 +20,7 @@ untraced() { env -u DK_TRACE "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 silent() { traced 0 && [ ! -s "$st_tmp/err" ] && untraced && [ ! -s "$st_tmp/err" ]; }
 reported_once() {
 	traced yes && [ "$(wc -l <"$st_tmp/err")" -eq 1 ] &&
-		grep -q '"yes".*neither 0 nor 1' "$st_tmp/err"
+		grep -q '"yes" is ignored: use 0 or 1' "$st_tmp/err"
 }
 
 cat >"$st_tmp/want" <<'END'

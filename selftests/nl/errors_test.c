@@ -215,7 +215,7 @@ TEST(online_again_meanwhile)
 	struct dk_nl *nl = open_said();
 
 	says.error = -ECANCELED;
-	says.message = "it was brought online again before the calls inside had returned";
+	says.message = "it was brought online again before its running calls had returned";
 	/* refuses: dk_nl_device_set_online ECANCELED */
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 0, NULL), -ECANCELED);
 	/* refuses: dk_nl_backend_set_online ECANCELED */

@@ -72,7 +72,7 @@ END
 ok "without membarrier(), dlclose() waits for a running call" \
 	sees filtered "$st_tmp/host" "forget while inside" "$plugin" <<END
 begin: 0
-dispatchkey: $plugin is unloaded with provider plugin: removed
+dispatchkey: $plugin was unloaded with provider plugin, which was unregistered
 let go: 1
 refused: 0
 END
@@ -270,9 +270,9 @@ END
 forgets="begin: 0
 listen: 0
 call: 7
-dispatchkey: $plugin is unloaded with a registered listener: removed
-dispatchkey: $plugin is unloaded with registered hooks: removed
-dispatchkey: $plugin is unloaded with provider plugin: removed
+dispatchkey: $plugin was unloaded with a registered listener, which was unregistered
+dispatchkey: $plugin was unloaded with registered hooks, which were unregistered
+dispatchkey: $plugin was unloaded with provider plugin, which was unregistered
 call: 1000"
 ok "dlclose() removes the functions of a plugin that does not unregister" \
 	sees host forget "$plugin" <<END
@@ -286,7 +286,7 @@ END
 ok "dlclose() of a plugin that does not unregister waits for a running call" \
 	sees host "forget while inside" "$plugin" <<END
 begin: 0
-dispatchkey: $plugin is unloaded with provider plugin: removed
+dispatchkey: $plugin was unloaded with provider plugin, which was unregistered
 let go: 1
 refused: 0
 END
@@ -294,7 +294,7 @@ ok "dlclose() of a plugin that does not unregister waits for a deferred call" \
 	sees host "forget deferred" "$plugin" <<END
 begin: 0
 call: 7
-dispatchkey: $plugin is unloaded with provider plugin: removed
+dispatchkey: $plugin was unloaded with provider plugin, which was unregistered
 completed: 1
 refused: 0
 END
@@ -317,14 +317,14 @@ END
 ok "dlclose() from inside a call of the plugin is reported" \
 	sees host "forget from inside" "$plugin" <<END
 begin: 0
-dispatchkey: $plugin is unloaded by its own function: not removed
+dispatchkey: $plugin was unloaded by its own function: its registrations remain
 closed: 0
 END
 ok "dlclose() from inside a call of the plugin's older provider is reported" \
 	sees host "forget from older" "$plugin" <<END
 begin: 0
 begin another: 0
-dispatchkey: $plugin is unloaded by its own function: not removed
+dispatchkey: $plugin was unloaded by its own function: its registrations remain
 closed: 0
 END
 ok "dlclose() from the plugin's listener is reported" \
@@ -332,8 +332,8 @@ ok "dlclose() from the plugin's listener is reported" \
 begin: 0
 listen: 0
 end: 0
-dispatchkey: $plugin is unloaded with registered hooks: removed
-dispatchkey: $plugin is unloaded by its own function: not removed
+dispatchkey: $plugin was unloaded with registered hooks, which were unregistered
+dispatchkey: $plugin was unloaded by its own function: its registrations remain
 closed: 0
 END
 

@@ -8,7 +8,7 @@
 #include "call.h"
 
 static_assert(sizeof(((struct dk__storage *)0)->gate) == DKC_GATE_SIZE * sizeof(u64),
-	      "storage for the gate");
+	      "the storage for the gate has another size");
 
 /* Returns the function that calls a boxed or plain function; NULL if none is needed. */
 static dk_boxed_fn_t boxed_of(const struct dk_impl *impl, dk_fn_t fn)

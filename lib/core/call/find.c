@@ -9,7 +9,7 @@
  */
 #include "call.h"
 
-static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists them");
+static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists 16 backends");
 
 /* The table indexes of a functionality: one for each backend or, if @step is 0, one for all. */
 #define DKC_PLACES(bit, first, step)					\

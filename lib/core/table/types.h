@@ -44,7 +44,7 @@ struct dkc_reg {
 
 static_assert(DKC_MAX_ENTRIES <= 1024 && DKC_GROUPS <= 4 &&
 	      DKC_MAX_FUNCTIONALITIES * (DKC_MAX_BACKENDS + 2) + DKC_MAX_ALIASES < 2048,
-	      "bit fields of struct dkc_reg");
+	      "values must fit into the bit fields of struct dkc_reg");
 
 /* Functions of one operator at consecutive places of a block. */
 struct dkc_run {
@@ -246,7 +246,7 @@ static_assert(offsetof(struct dkc_table, op_flags) == offsetof(struct dk__table,
 static_assert(offsetof(struct dkc_table, sig) == offsetof(struct dk__table, sig), "ABI");
 static_assert(offsetof(struct dkc_table, entry) == sizeof(struct dk__table), "ABI");
 static_assert(DKC_ID_FIRST == DK__FIRST_ENTRY, "ABI");
-static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() serves neither");
+static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() must not serve fallthroughs");
 
 /*
  * A copy of a definition's argument description, for boxed functions. It is freed with the
