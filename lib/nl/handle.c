@@ -88,13 +88,13 @@ int dkn_connect(struct dk_nl *nl)
 		return dkn_error_set(&nl->why, -ENOMEM, "no memory for a netlink socket");
 	err = genl_connect(nl->sk);
 	if (err)
-		return dkn_error_libnl(&nl->why, err, "generic netlink");
+		return dkn_error_libnl(&nl->why, err, "cannot connect to generic netlink");
 	set_socket_options(nl_socket_get_fd(nl->sk));
 	nl->family = genl_ctrl_resolve(nl->sk, DK_GENL_NAME);
 	if (nl->family == -NLE_OBJ_NOTFOUND)
 		return dkn_error_no_family(&nl->why, -ENOENT);
 	if (nl->family < 0)
-		return dkn_error_libnl(&nl->why, nl->family, "the netlink family");
+		return dkn_error_libnl(&nl->why, nl->family, "cannot find the netlink family");
 	nl->is_stale = false;
 	return 0;
 }

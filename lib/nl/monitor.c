@@ -59,7 +59,7 @@ static int join(struct dk_nl *nl, const char *family, const char *group)
 	int number = find_number(family, group);
 	int err = number < 0 ? number : nl_socket_add_membership(nl->sk, number);
 
-	return err ? dkn_error_libnl(&nl->why, err, "the multicast group") : 0;
+	return err ? dkn_error_libnl(&nl->why, err, "cannot join the multicast group") : 0;
 }
 
 /*
@@ -78,7 +78,7 @@ static int join_groups(struct dk_nl *nl)
 			return err;
 		number = find_number(DK_GENL_NAME, NULL);
 		if (number < 0)
-			return dkn_error_libnl(&nl->why, number, "the netlink family");
+			return dkn_error_libnl(&nl->why, number, "cannot find the netlink family");
 		if (number == nl->family)
 			return 0;
 		/* the module was reloaded meanwhile, so the ID of its group has changed, too */

@@ -72,12 +72,12 @@ class Entry:
 
     def __str__(self) -> str:
         if self.is_ambiguous:
-            return "ambiguous: a backend of AutogradOther has one, too"
+            return "ambiguous: a backend that shares AutogradOther has a function, too"
         if not self.is_served:
             return "nothing serves it"
         at = f"@{self.device}" if self.device else ""
         of = f" of {self.provider}" if self.provider else ""
-        passed = ", calls pass it by" if self.is_fallthrough else ""
+        passed = ", calls skip it" if self.is_fallthrough else ""
         return f"{self.label}{at}{of} [{self.rule}]{passed}"
 
 
@@ -229,7 +229,7 @@ def verdict_of(step: Step, ex: Explanation) -> str:
         what += " (fallthrough)"
     words = {
         "SERVES": f"serves: {what} [{ex.route.entry.rule}]",
-        "AMBIGUOUS": "ambiguous: a backend of AutogradOther has one, too",
+        "AMBIGUOUS": "ambiguous: a backend that shares AutogradOther has a function, too",
         "MISSING": "missing: no rule has a function",
         "NO_IMPL": "no: no usable backend fallback is registered" if step.rule == 10 else
                    "no: nothing is registered",

@@ -46,15 +46,15 @@ says "without the module, dkctl prints the command that loads it" 4 \
 	"dkctl: dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey" backend
 says "dkctl version works without the module" 0 "*dispatchkey.ko is not loaded" version
 must_load dispatchkey
-says "tool, library and module have the same version" 0 "*All three are of one version." version
+says "tool, library and module have the same version" 0 "*All three have the same version." version
 says "without drivers, no device is listed" 0 "no devices" device
 says "without drivers, no device is listed in JSON" 0 '{"schema":1,"devices":[]}' -j device
 says "without drivers, no operator is listed" 0 "0 operators" op
 like "dkctl op in another network namespace names the first one" \
-	"*first network namespace*nsenter*" \
+	"*initial network namespace*nsenter*" \
 	"$(unshare -n "$dkctl" op 2>&1)"
 like "dkctl version in another network namespace names the first one" \
-	"*first network namespace*" "$(unshare -n "$dkctl" version 2>&1)"
+	"*initial network namespace*" "$(unshare -n "$dkctl" version 2>&1)"
 
 # ---- lists -----------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ if dkctl stats on >"$st_tmp/on" 2>&1; then
 	says "stats --used lists the functions that were called" 0 \
 		"*1 *$op *edu_factorial*1 of 1 operators served by edu, 1 by dk_cpu" \
 		stats --used
-	says "stats reset clears the counters" 0 "*from zero*" stats reset
+	says "stats reset clears the counters" 0 "*are now zero*" stats reset
 	says "after stats reset, no operator is listed as used" 0 \
 		"*0 of 0 operators served by edu" stats --used
 	says "root can switch off the counting of calls" 0 "*no longer*" stats off
@@ -245,7 +245,7 @@ is "an unprivileged user finds no label of an unloaded driver" \
 	"" "$(nobody "$dkctl" stats 2>&1 | grep tallied)"
 refused "the name of an unloaded driver is an unknown provider" dkctl stats provider tallied
 like "calls of an unloaded driver's functions remain in the sum" "*1 call counted
-1 of them by functions that are gone*" "$(dkctl stats)"
+1 of them by functions that are no longer registered*" "$(dkctl stats)"
 dkctl stats off >/dev/null
 unload dk_caller
 
@@ -262,7 +262,7 @@ says "root can release an unused backend's name" 0 \
 says "releasing a backend's name a second time fails" 2 \
 	"*the kernel has no backend \"crowd\"*" backend release crowd
 says "releasing the name of a backend of the layout fails" 2 \
-	"*there is nothing to release" backend release CPU
+	"*no private name to release" backend release CPU
 
 # ---- events ------------------------------------------------------------------------------
 

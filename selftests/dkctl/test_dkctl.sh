@@ -125,7 +125,7 @@ AutogradPrivateUse3 (layout pytorch-1.13)
 END
 golden "key that is a building block" key Dense <<'END'
 Dense (layout v1)
-  class          building block: a functionality with one runtime key a backend
+  class          building block: a functionality with one runtime key per backend
   C name         DK_DENSE
   value          1
   set            0x10000
@@ -317,7 +317,7 @@ has "keyset --to names a key that has another kind" \
 has "keyset --to names a key that is lost" \
 	"  lost               MTIABit" keyset --to pytorch-1.13 MTIA
 has "keyset --to names a key that lost its backend" \
-	"  without a backend  Dense: it is routed as with the first backend" \
+	"  without a backend  Dense: routed as with the first backend" \
 	keyset --to pytorch-1.13 MTIA
 has "keyset --to prints the top key" "  top key            Meta" \
 	keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
@@ -455,7 +455,7 @@ bad '/nonexistent' replay /nonexistent
 bad "$tmp" replay --check "$tmp"
 bad '/dev/null' replay --check /dev/null
 echo 'op a::b' >"$tmp/in"
-bad 'has no command: start the lines of commands with "> "' replay "$tmp/in"
+bad 'has no command: start each command line with "> "' replay "$tmp/in"
 run replay --check "$tmp/in"
 [ $status = 2 ] && grep -q 'has no command' "$tmp/err"
 result $? "replay --check of a file without a command ends with 2, not 1"

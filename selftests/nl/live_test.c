@@ -429,7 +429,7 @@ static int elsewhere(void)
 
 	if (unshare(CLONE_NEWNET) || dk_nl_open(NULL, &nl, &why) != -ENOENT)
 		return 1;
-	return strstr(why.sentence, "first network namespace") ? 0 : 2;
+	return strstr(why.sentence, "initial network namespace") ? 0 : 2;
 }
 
 TEST(unprivileged_user_only_reads)

@@ -310,8 +310,8 @@ static void complete_option(struct completion *c, unsigned int given)
 
 /* Lists words that the help explains only in its text, and not in a list of terms. */
 static const struct term plain_words[] = {
-	{ "show", "list them, which is the default", NULL },
-	{ "set", "switch one off or on", NULL },
+	{ "show", "list them (default)", NULL },
+	{ "set", "take one offline or online", NULL },
 	{ "backend", "of this backend", NULL },
 	{ "device", "for calls on this device", NULL },
 	{ }

@@ -48,13 +48,13 @@ static void help_status(FILE *f, const struct subcommand *s)
 		fputs("  1                   nothing serves the call\n", f);
 	else if (!s)
 		fputs("  1                   replay --check found a wrong answer, or nothing\n"
-		      "                      serves the call of a route\n", f);
+		      "                      serves the call that route explains\n", f);
 	fputs("  2                   a word, an option or a file is wrong", f);
 	if (replays || !s)
 		fputs(", or a transcript\n"
 		      "                      has an unknown command", f);
 	fputs("\n"
-	      "  3                   no memory, or the output cannot be written\n", f);
+	      "  3                   out of memory, or the output cannot be written\n", f);
 	if (!s || (is_live(s) && s->run != run_version))
 		fputs("  4                   the module is not loaded, or refused the request\n",
 		      f);

@@ -38,13 +38,13 @@ void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t si
 	dk_key_name(l, dk_key_functionality(l, key), f);
 	switch (dk_key_kind(l, key)) {
 	case DK_KIND_UNDEFINED:
-		what = "undefined: the empty set; functions registered here catch all";
+		what = "undefined: the empty set; a function registered here is the catch-all";
 		break;
 	case DK_KIND_FUNCTIONALITY:
 		what = "runtime key: a functionality with one table entry for all backends";
 		break;
 	case DK_KIND_BUILDING_BLOCK:
-		what = "building block: a functionality with one runtime key a backend";
+		what = "building block: a functionality with one runtime key per backend";
 		break;
 	case DK_KIND_PER_BACKEND:
 		snprintf(buf, size, "per-backend runtime key: the %s functionality on %s", f,

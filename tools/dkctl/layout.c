@@ -213,7 +213,7 @@ int run_layout(struct request *q)
 
 	if (q->num_args && q->layout_name)
 		return fail(q, STATUS_BAD_INPUT, q->args[0], NULL,
-			    "two layouts, \"%.127s\" and that of --layout: use one of them",
+			    "two layouts, \"%.127s\" and the one of --layout: use only one",
 			    q->args[0]);
 	if (q->num_args) {
 		l = open_layout(q, q->args[0], &status);

@@ -6,8 +6,8 @@
 
 const struct term layout_option_terms[] = {
 	{ "-l, --layout NAME",
-	  "use this layout instead of v1: a layout, a release of\n"
-	  "PyTorch (pytorch-2.14.1), or a file", NULL },
+	  "use this layout instead of v1: the name of a layout, a\n"
+	  "PyTorch release (pytorch-2.14.1), or a file", NULL },
 	{ }
 };
 

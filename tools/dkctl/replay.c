@@ -38,7 +38,7 @@ int session_fail_read(struct session *s, int err)
 int session_fail_empty(struct session *s)
 {
 	return fail(s->q, STATUS_BAD_INPUT, s->name, NULL,
-		    "\"%.500s\" has no command: start the lines of commands with \"> \"",
+		    "\"%.500s\" has no command: start each command line with \"> \"",
 		    s->name);
 }
 
@@ -384,10 +384,10 @@ int run_replay(struct request *q)
 
 	if (q->options & OPTION_CHECK && q->layout_name)
 		return fail(q, STATUS_BAD_INPUT, q->layout_name, NULL,
-			    "replay --check has no option --layout: use command \"layout NAME\" in the transcript");
+			    "replay --check has no option --layout: use the command \"layout NAME\" in the transcript");
 	if (q->options & OPTION_CHECK && q->options & OPTION_TRANSCRIPT)
 		return fail(q, STATUS_BAD_INPUT, "transcript", NULL,
-			    "replay --check has no option --transcript: use one of them");
+			    "replay has --check and --transcript, but not both: use one of them");
 	if (!q->num_args && !isatty(STDIN_FILENO))
 		return fail(q, STATUS_BAD_INPUT, "FILE", NULL,
 			    "replay needs a FILE, or \"-\" for standard input");

@@ -170,7 +170,7 @@ int run_schema(struct request *q)
 {
 	if (!q->num_args)
 		return fail(q, STATUS_BAD_INPUT, "TEXT", NULL,
-			    "schema needs the text of a schema, as in \"dkctl schema 'a::neg(Tensor self) -> Tensor'\", or \"-\" for lines from standard input");
+			    "schema needs the text of a schema, as in \"dkctl schema 'a::neg(Tensor self) -> Tensor'\", or \"-\" to read schemas from standard input");
 	if (strcmp(q->args[0], "-"))
 		return show_schema(q, q->args[0]);
 	if (q->options & OPTION_JSON)

@@ -9,7 +9,7 @@
 static const struct term layout_terms[] = {
 	{ "--describe",
 	  "print the layout in the format of the files that --layout\n"
-	  "reads, as a template for a build with other keys", NULL },
+	  "reads, as a template for a PyTorch build with other keys", NULL },
 	{ }
 };
 
@@ -23,7 +23,7 @@ static const struct term keyset_terms[] = {
 
 static const struct term replay_terms[] = {
 	{ "--check",
-	  "compare the answers with those in FILE; the answer error\n"
+	  "compare the answers with those in FILE; the answer \"error\"\n"
 	  "matches any error", NULL },
 	{ "--transcript", "print the commands as well, in the format of --check", NULL },
 	{ "--force-resolve", "resolve every call by the rules, not by the tables", NULL },
@@ -92,8 +92,8 @@ static const struct term stats_terms[] = {
 	{ "on, off", "start to count calls, or stop and free the memory", NULL },
 	{ "reset", "set all counters to zero", NULL },
 	{ "readers",
-	  "let all users read the counters, which is the default, or\n"
-	  "admins: users with CAP_NET_ADMIN", NULL },
+	  "who may read the counters: all users (the default), or\n"
+	  "admins, which are the users with CAP_NET_ADMIN", NULL },
 	{ }
 };
 
@@ -121,19 +121,19 @@ const struct subcommand subcommands[] = {
 		run_layout, OPTION_LAYOUT | OPTION_DESCRIBE, 0, 1,
 		.examples =
 		"  dkctl layout                  layout v1, highest priority first\n"
-		"  dkctl layout pytorch-1.13     the layout of a release of PyTorch\n"
+		"  dkctl layout pytorch-1.13     the layout of a PyTorch release\n"
 		"  dkctl layout --describe v1    as a template for a layout file\n",
 		.terms = layout_terms,
 	}, {
 		"key", "[NAME]", "properties of a key: class, C name, value, set, table entry",
 		"Prints the class of a key, its name in C, its value, its keyset, its table\n"
-		"entry, its functionality and its backend. NAME is a name that PyTorch prints, an\n"
-		"enumerator of PyTorch such as CatchAll, a name in C such as DK_AUTOGRAD_CPU, or\n"
-		"a value. Without NAME, lists all keys.\n",
+		"entry, its functionality and its backend. NAME is a name that PyTorch prints, a\n"
+		"PyTorch enumerator such as CatchAll, a name in C such as DK_AUTOGRAD_CPU, or a\n"
+		"value. Without NAME, lists all keys.\n",
 		run_key, OPTION_LAYOUT, 0, 1,
 		.examples =
 		"  dkctl key SparseCUDA           what is this key?\n"
-		"  dkctl key DK_AUTOGRAD_CPU      the same by its name in C\n"
+		"  dkctl key DK_AUTOGRAD_CPU      the same key, by its name in C\n"
 		"  dkctl key -l pytorch-1.13 CPU  its number in another release\n"
 		"  dkctl key | grep -i cuda       all keys with CUDA in the name\n",
 	}, {
@@ -157,8 +157,8 @@ const struct subcommand subcommands[] = {
 	}, {
 		"schema", "TEXT|-", "check a schema and print its parts",
 		"Parses a schema in PyTorch's notation, \"aten::neg(Tensor self) -> Tensor\", and\n"
-		"prints it as PyTorch does, with its arguments and return values. With -, reads\n"
-		"one schema a line from standard input and prints each; a line (none) is copied.\n",
+		"prints it as PyTorch does, with its arguments and return values. With -, reads a\n"
+		"schema from each line of standard input and prints it. A line (none) is copied.\n",
 		run_schema, 0, 0, 1,
 		.examples =
 		"  dkctl schema 'a::neg(Tensor self) -> Tensor'  its parts\n"
@@ -167,12 +167,12 @@ const struct subcommand subcommands[] = {
 	}, {
 		"replay", "[--check] FILE... | -", "run a transcript, or check its answers",
 		"Runs the commands of a transcript in a new dispatcher and prints the answers. A\n"
-		"line that begins with \"> \" is a command, the lines after it are its answer. With\n"
-		"-, reads standard input; at a terminal this is a prompt.\n"
+		"line that begins with \"> \" is a command, and the lines after it are its answer.\n"
+		"With -, reads standard input. At a terminal, this is a prompt.\n"
 		"\n"
 		"An unexpected error is reported on standard error with its file and line, and\n"
 		"the remaining commands run. A transcript expects an error if the next line\n"
-		"begins with the word error.\n",
+		"begins with the word \"error\".\n",
 		run_replay, OPTION_LAYOUT | OPTION_CHECK | OPTION_TRANSCRIPT |
 			    OPTION_FORCE_RESOLVE, 0, -1,
 		.examples =
@@ -212,16 +212,17 @@ const struct subcommand subcommands[] = {
 		"stays offline.\n",
 	}, {
 		"provider", "[show] [NAME]", "list the drivers that register functions",
-		"Lists the providers, which are drivers and others that register functions: their\n"
-		"modules, the number of operators, functions and devices, the backends that they\n"
-		"joined and, if calls are counted, the number of calls that they served. For one\n"
-		"that is unregistering, also lists the calls that it waits for.\n",
+		"Lists the providers: drivers and other modules that register functions. For\n"
+		"each, prints its module, the number of its operators, functions and devices, the\n"
+		"backends that it joined and, if calls are counted, the number of calls that it\n"
+		"served. For a provider that is unregistering, also lists the calls that it waits\n"
+		"for.\n",
 		run_live_provider, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl provider                all providers\n"
 		"  dkctl provider dk_edu         one of them\n",
 	}, {
-		"op", "[show] [NAME | FILTER...]", "list operators, or the functions of one",
+		"op", "[show] [NAME | FILTER...]", "list operators, or the functions of an operator",
 		"Lists the operators. With NAME, shows one operator: its schema, the provider\n"
 		"that defines it, and its functions by key, newest first. -s shows schemas in the\n"
 		"list as well.\n",
@@ -245,9 +246,10 @@ const struct subcommand subcommands[] = {
 		"draw the computed table of an operator",
 		"Draws the computed table as a grid. Rows are backends, columns are the\n"
 		"functionalities with one entry per backend. A list of the other functionalities\n"
-		"follows, highest priority first. The letter of a cell stands for a function\n"
-		"below the grid, its colour for the rule that selected it. With a device, draws\n"
-		"the table for calls on that device; only this table has the device's functions.\n",
+		"follows, highest priority first. The letter of a cell stands for a function that\n"
+		"is named below the grid. Its colour stands for the rule that selected the\n"
+		"function. With a device, draws the table for calls on that device. Only this\n"
+		"table has the device's functions.\n",
 		run_live_table, OPTIONS_LIVE | OPTION_SVG, 0, -1,
 		.examples =
 		"  dkctl table demo::add                     the function of each key\n"
@@ -258,7 +260,7 @@ const struct subcommand subcommands[] = {
 		"route", "[-v] OP ARG... [include SET] [exclude SET]",
 		"show which function serves a call, and why",
 		"Shows which function a call of OP with these arguments reaches. ARG is the name\n"
-		"of a device or a backend, or a set of keys by names or as 0x...; SET@DEVICE is a\n"
+		"of a device or a backend, or a set of keys, by names or as 0x... SET@DEVICE is a\n"
 		"set of keys on a device.\n",
 		run_live_route, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
 		.examples =
@@ -281,17 +283,17 @@ const struct subcommand subcommands[] = {
 		"Any change needs root or CAP_NET_ADMIN.\n",
 	}, {
 		"monitor", "", "print changes as they happen",
-		"Prints a line with the time for each operator, function, backend and device that\n"
-		"is added, is removed or changes its state, until interrupted. With -j, each line\n"
-		"is a JSON object.\n",
+		"Prints a line with the time whenever an operator, function, backend or device is\n"
+		"added, is removed or changes its state, until interrupted. With -j, each line is\n"
+		"a JSON object.\n",
 		run_live_monitor, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl monitor                 follow all changes\n"
-		"  dkctl -j monitor              a JSON object a line\n",
+		"  dkctl -j monitor              a JSON object per line\n",
 	}, {
 		"limits", "[show] [NAME]", "list limits, and how much of each is used",
 		"Lists the limits of the kernel's registry, and how much of each is used. Limits\n"
-		"are fixed; neither module parameters nor privileges change them:\n",
+		"are fixed: neither module parameters nor privileges change them. The limits are:\n",
 		run_live_limits, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl limits                  all limits\n"
@@ -299,7 +301,8 @@ const struct subcommand subcommands[] = {
 		.terms = limits_terms,
 	}, {
 		"version", "", "versions of dkctl, library and module",
-		"Prints the versions of dkctl, its library and the module, and which is older.\n"
+		"Prints the versions of dkctl, its library and the module, and which of them is\n"
+		"older.\n"
 		"Works without the module.\n",
 		run_version, OPTIONS_LIVE, 0, 0,
 		.examples =

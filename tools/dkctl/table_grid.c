@@ -164,7 +164,7 @@ void grid_describe(const struct grid_function *fn, char *buf, size_t size)
 	if (fn->provenance == DK_NL_PROV_MISSING || fn->provenance == DK_NL_PROV_NO_ENTRY) {
 		snprintf(buf, size, "nothing serves it");
 	} else if (fn->provenance == DK_NL_PROV_AMBIGUOUS) {
-		snprintf(buf, size, "ambiguous: a backend of AutogradOther has one, too");
+		snprintf(buf, size, "ambiguous: a backend that shares AutogradOther has a function, too");
 	} else {
 		n = snprintf(buf, size, "%s%s%s%s%s", fn->label, *fn->device_name ? "@" : "",
 			     fn->device_name, *fn->provider ? " of " : "", fn->provider);
@@ -172,7 +172,7 @@ void grid_describe(const struct grid_function *fn, char *buf, size_t size)
 			snprintf(buf + n, size - (size_t)n, " [%s]%s%s",
 				 rule_word(fn->provenance),
 				 fn->flags & DK_NL_IMPL_FALLTHROUGH ?
-				 ", calls pass it by" : "",
+				 ", calls skip it" : "",
 				 fn->flags & DK_NL_IMPL_OFFLINE ? ", offline" : "");
 	}
 }

@@ -14,10 +14,10 @@ static void put_note(const struct dk_note *n)
 		printf("  changed            %s was %s and is %s there\n", n->other,
 		       dk_kind_name(n->from_kind), dk_kind_name(n->to_kind));
 	if (n->kind & DK_NOTE_ADDED)
-		printf("  added              %s: bits stand for all their combinations\n",
+		printf("  added              %s: a set has all combinations of its bits\n",
 		       n->name);
 	if (n->kind & DK_NOTE_ALONE)
-		printf("  without a backend  %s: it is routed as with %s\n", n->name,
+		printf("  without a backend  %s: routed as with %s\n", n->name,
 		       "the first backend");
 	if (n->kind & DK_NOTE_TOP)
 		printf("  priority           %s is above %s there\n", n->other, n->name);

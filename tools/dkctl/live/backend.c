@@ -156,7 +156,7 @@ static int release(struct live *v)
 		return fail_named(v, err, name, fail_backend);
 	if (!b->is_bound)
 		status = fail(v->q, STATUS_BAD_INPUT, name, NULL,
-			      "\"%.127s\" has no private name: there is nothing to release",
+			      "backend \"%.127s\" has no private name to release",
 			      b->name);
 	else
 		err = dk_nl_backend_release(client(v), b->name);

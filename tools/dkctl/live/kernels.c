@@ -60,8 +60,9 @@ static int text(struct live *v, const struct dk_nl_impl *list)
 		return status;
 	printf("%s", plural(words, n, "function", "functions"));
 	if (hidden)
-		printf(", and %s built in, which -s lists",
-		       plural(words, hidden, "backend fallback", "backend fallbacks"));
+		printf(", and %s (-s lists them)",
+		       plural(words, hidden, "built-in backend fallback",
+			      "built-in backend fallbacks"));
 	putchar('\n');
 	return STATUS_OK;
 }

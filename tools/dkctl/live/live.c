@@ -17,7 +17,7 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 			    why->sentence);
 	if (!access("/sys/module/dispatchkey", F_OK))
 		return fail(q, STATUS_KERNEL, NULL, NULL,
-			    "dispatchkey.ko answers in the first network namespace only; type: sudo nsenter -t 1 -n dkctl");
+			    "dispatchkey.ko answers in the initial network namespace only; type: sudo nsenter -t 1 -n dkctl");
 	return fail(q, STATUS_KERNEL, NULL, NULL,
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
@@ -41,7 +41,7 @@ int fail_kernel(struct live *v, int err)
 		return fail_memory(v->q);
 	if (err == -EPERM)
 		return fail(v->q, STATUS_KERNEL, NULL, NULL,
-			    "this needs root, or the capability CAP_NET_ADMIN; type: sudo %s",
+			    "this needs root or CAP_NET_ADMIN; type: sudo %s",
 			    command(v->q, words, sizeof(words)));
 	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(client(v)));
 }

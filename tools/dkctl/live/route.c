@@ -210,7 +210,7 @@ static const struct {
 	{ -ENOSYS, "ENOSYS", "nothing serves" },
 	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
 	{ -ENODEV, "ENODEV", "the device is gone or offline, and nothing else serves" },
-	{ -EXDEV, "EXDEV", "arguments on two devices, but the operator needs one, in" },
+	{ -EXDEV, "EXDEV", "the arguments are not on the same device in" },
 	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down, and does not serve" },
 };
 

@@ -43,7 +43,7 @@ static int reset(struct live *v)
 	if (status)
 		return status;
 	return print_result(v, dk_nl_stats_reset(client(v)),
-			    "calls are counted from zero again", true);
+			    "all counters are now zero", true);
 }
 
 static int set_readers(struct live *v, __u32 readers)
@@ -152,7 +152,7 @@ static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 		printf("%llu of ", listed);
 	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
 	if (stats->gone && !is_part)
-		printf("%llu of them by functions that are gone\n",
+		printf("%llu of them by functions that are no longer registered\n",
 		       (unsigned long long)stats->gone);
 	if (stats->uncounted)
 		printf("%s not counted, for lack of memory\n",

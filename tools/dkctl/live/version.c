@@ -76,7 +76,7 @@ static void compare_module(const struct dk_nl_info *info)
 	else if (order > 0)
 		puts("dkctl is older than the module: it omits what it does not support.");
 	else if (!compare(dk_nl_version(), dk_version()))
-		puts("All three are of one version.");
+		puts("All three have the same version.");
 }
 
 static void put_module(const struct dk_nl_info *info, int err)
@@ -90,7 +90,7 @@ static void put_module(const struct dk_nl_info *info, int err)
 	} else if (err == -ENOENT) {
 		puts(access("/sys/module/dispatchkey", F_OK) ?
 		     "dispatchkey.ko is not loaded" :
-		     "dispatchkey.ko answers in the first network namespace only");
+		     "dispatchkey.ko answers in the initial network namespace only");
 	} else {
 		puts("dispatchkey.ko does not answer");
 	}
