@@ -11,13 +11,13 @@ _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "s
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Build the wheel; returns the name of its file."""
     if not os.path.exists(_SCRIPT):
-        sys.exit("dispatchkey: the sources of the library are not beside this folder: install "
-                 "the wheel that make wheel builds, or Debian's package python3-dispatchkey")
+        sys.exit("dispatchkey: the library's sources are not beside this folder: install "
+                 "the wheel that \"make wheel\" builds, or Debian's package python3-dispatchkey")
     environment = {**os.environ, "PYTHON": sys.executable}
     done = subprocess.run([_SCRIPT], env=environment, stdout=subprocess.PIPE, text=True,
                           check=False)
     if done.returncode:
-        sys.exit("dispatchkey: the wheel does not build, see above")
+        sys.exit("dispatchkey: the wheel cannot be built: see above")
     return os.path.basename(shutil.copy(done.stdout.splitlines()[-1], wheel_directory))
 
 

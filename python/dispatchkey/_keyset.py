@@ -69,7 +69,7 @@ class KeySet:
                                 "argument, KeySet(*keys)")
             raise TypeError(f"{what}not {shown(keys)}")
         if keys.layout != self.layout:
-            raise ValueError(f"a set of layout {self.layout} and one of {keys.layout}: "
+            raise ValueError(f"one set has layout {self.layout}, the other {keys.layout}: "
                              "translate() one of them first")
         if isinstance(keys, KeySet):
             return keys.bits
@@ -97,11 +97,11 @@ class KeySet:
             return False
 
     def _no_bits(self, name: str) -> Exception:
-        return error(errno.EINVAL, "an alias key is in no set", "ALIAS_KEY", name,
+        return error(errno.EINVAL, "an alias key cannot be in a set", "ALIAS_KEY", name,
                      f'the keys that it stands for are Key("{name}").stands_for')
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a KeySet never changes: make another one")
+        raise AttributeError("a KeySet is immutable: make another one")
 
     # ---- contents ---------------------------------------------------------------------
 

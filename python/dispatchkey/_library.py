@@ -72,7 +72,7 @@ def c_text(text: str, what: str = "a name") -> bytes:
     if not isinstance(text, str):
         raise TypeError(f"expected {what} as a str, not {type(text).__name__}")
     if "\0" in text:
-        raise ValueError(f"{what} has no NUL in it: {text!r}")
+        raise ValueError(f"{what} must not contain a NUL: {text!r}")
     return text.encode()
 
 

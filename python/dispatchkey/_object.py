@@ -115,7 +115,7 @@ class Packer:
         if not isinstance(value, int):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")
         if not -2**63 <= value < 2**63:
-            raise OverflowError(f"{what}: {value} does not fit 64 bits")
+            raise OverflowError(f"{what}: {value} does not fit into 64 bits")
         out.i = value
 
     @staticmethod

@@ -99,7 +99,7 @@ class Schema:
         """Raise TypeError if a call of the operator dispatches on fewer arguments than `number`."""
         takes = self.dispatched
         if takes is not None and number > takes:
-            raise TypeError(f"{name or self.full_name} dispatches on {takes} of its arguments, and "
+            raise TypeError(f"{name or self.full_name} dispatches on {takes} of its arguments, but "
                             f"{number} {'is' if number == 1 else 'are'} given")
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

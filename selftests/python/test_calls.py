@@ -55,7 +55,7 @@ def test_names_of_enumerators(registry):
 
 def test_an_int_that_is_too_large(registry):
     registry.define("t::int(int a) -> ()")
-    with pytest.raises(OverflowError, match="does not fit 64 bits"):
+    with pytest.raises(OverflowError, match="does not fit into 64 bits"):
         registry.call("t::int", 2**63)
 
 

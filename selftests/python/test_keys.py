@@ -87,7 +87,7 @@ def test_properties():
 
 
 def test_sets_never_change():
-    with pytest.raises(AttributeError, match="never changes"):
+    with pytest.raises(AttributeError, match="is immutable"):
         KeySet("CPU").bits = 3
 
 
@@ -98,7 +98,7 @@ def test_wrong_words():
     assert str(e) == \
         "could not parse keyset: AutogradCUP; did you mean AutogradCPU or AutogradCUDA?"
     e = refused(KeySet, "CPU, Autograd")
-    assert str(e) == ("an alias key is in no set: Autograd; the keys that it stands for are "
+    assert str(e) == ("an alias key cannot be in a set: Autograd; the keys that it stands for are "
                       'Key("Autograd").stands_for')
     assert e.reason == "ALIAS_KEY"
     refused(KeySet, Key.Autograd)
@@ -116,7 +116,7 @@ def test_wrong_words():
         Key(1.5)
     with pytest.raises(ValueError, match="not -1"):
         KeySet(-1)
-    with pytest.raises(ValueError, match=r"a set of layout v1 and one of pytorch-1.13: translate"):
+    with pytest.raises(ValueError, match=r"one set has layout v1, the other pytorch-1.13: translate"):
         KeySet("CPU") | KeySet("CPU", layout="pytorch-1.13")
 
 
@@ -253,7 +253,7 @@ def test_translation():
 @pytest.mark.parametrize("make", [Key, KeySet, Layout, Backend, dk.Schema, Layout.parse,
                                   Layout().constant, dk.compute_key])
 def test_names_are_strings_without_nul(make):
-    with pytest.raises(ValueError, match="has no NUL in it"):
+    with pytest.raises(ValueError, match="must not contain a NUL"):
         make("CPU\0CUDA")
     with pytest.raises(TypeError, match="not float"):
         make(1.5)

@@ -299,7 +299,7 @@ def test_more_arguments_than_the_schema_has(registry):
                                    ("t::one", 1, 2, "are")):
             with pytest.raises(TypeError) as e:
                 query(name, *["CPU"] * n)
-            assert str(e.value) == (f"{name} dispatches on {takes} of its arguments, and {n} {be} "
+            assert str(e.value) == (f"{name} dispatches on {takes} of its arguments, but {n} {be} "
                                     "given")
             query(name, *["CPU"] * takes)
         query("t::list", "CPU", "CPU", "CPU")
@@ -307,7 +307,7 @@ def test_more_arguments_than_the_schema_has(registry):
         query("t::f", "CPU")
     with registry.library("t", "FRAGMENT") as library:
         library.define("own(Tensor a) -> ()")
-        with pytest.raises(TypeError, match="t::own dispatches on 1 of its arguments, and 2 are"):
+        with pytest.raises(TypeError, match="t::own dispatches on 1 of its arguments, but 2 are"):
             registry.route("t::own", "CPU", "CPU")
         with pytest.raises(dk.NotServed, match="'t::own' with arguments from the 'CPU' backend"):
             registry.call("t::own", KeySet("CPU"))

@@ -103,7 +103,7 @@ def test_explain(fake):
     assert "       rule  1  CPU                                    serves: ./build/aten/" in path
     # the rules of each step, once
     assert out.count("rule  7  Autograd                               serves: ./torch/csrc/") == 1
-    assert lines[-1] == "PyTorch's table is what the rules give, in 71 entries."
+    assert lines[-1] == "PyTorch's table agrees with the rules in 71 entries."
     assert "object       0x" in out and "| object     0x" in out
     status, out, _err = command("explain", "aten::relu", "--on", "privateuseone")
     assert status == 0 and " Undefined " not in out
@@ -132,23 +132,23 @@ def test_words(fake, on, first):
                           "aten::add.Tensor or aten::add.Scalar?"),
     (["aten::add."], "PyTorch has no such operator: aten::add.; did you mean aten::add.Tensor or "
                      "aten::add.Scalar?"),
-    (["aten::add"], "PyTorch has no operator without an overload of this name: aten::add; its "
+    (["aten::add"], "PyTorch has this operator only with an overload: aten::add; its "
                     "overloads are aten::add.Scalar, aten::add.Tensor"),
     (["aten::relu", "--on", "cpuu"],
-     "expected a device, a layout, a dtype, a property of a tensor or a dispatch key: cpuu; "
+     "expected a device, a layout, a dtype, a tensor property or a dispatch key: cpuu; "
      "did you mean cpu?"),
     (["aten::relu", "--on", "cpu", "--on", "cpu"],
-     "aten::relu dispatches on 1 of its arguments, and 2 are given"),
+     "aten::relu dispatches on 1 of its arguments, but 2 are given"),
     (["aten::relu", "--on", "mkldnn,cuda"], "Unsupported device type for mkldnn layout: CUDA"),
     (["aten::relu", "--on", "cpu,cuda"],
-     "a tensor has one device, and two are given: CPU and CUDA"),
-    (["aten::relu", "--on", "Autograd"], 'an alias key is in no set: Autograd; the keys that it '
+     "a tensor has one device, but two are given: CPU and CUDA"),
+    (["aten::relu", "--on", "Autograd"], 'an alias key cannot be in a set: Autograd; the keys that it '
                                          'stands for are Key("Autograd").stands_for'),
     (["aten::relu", "--on", "cup"],
-     "expected a device, a layout, a dtype, a property of a tensor or a dispatch key: cup; "
+     "expected a device, a layout, a dtype, a tensor property or a dispatch key: cup; "
      "did you mean cpu?"),
     (["aten::relu", "--on", "zzzzz"],
-     "expected a device, a layout, a dtype, a property of a tensor or a dispatch key: zzzzz; "
+     "expected a device, a layout, a dtype, a tensor property or a dispatch key: zzzzz; "
      "devices are cpu, cuda, xpu, mps, meta, privateuseone and 15 others"),
     (["relu"], "PyTorch has no such operator: relu; did you mean aten::relu?"),
     (["torch.add"], "PyTorch has no such operator: torch.add; did you mean aten::add.Tensor or "
@@ -156,9 +156,9 @@ def test_words(fake, on, first):
     (["torch::relu"], "PyTorch has no such operator: torch::relu; did you mean aten::relu?"),
     (["torch.nn.functional.relu"], "PyTorch has no such operator: torch.nn.functional.relu; "
                                    "did you mean aten::relu?"),
-    ([""], "the name of an operator is empty; names are such as aten::add.Tensor"),
-    (["mine::f"], "PyTorch has no such operator: mine::f; nothing of mine:: is registered: load "
-                  "what registers it first, on the command line by --load FILE"),
+    ([""], "the name of an operator is empty; use a name such as aten::add.Tensor"),
+    (["mine::f"], "PyTorch has no such operator: mine::f; no operator of namespace mine is "
+                  "registered: load its library first (on the command line, with --load FILE)"),
     (["atem::relu"], "PyTorch has no such operator: atem::relu; did you mean aten::relu?"),
 ])
 def test_wrong_words(fake, arguments, message):
@@ -171,14 +171,14 @@ def test_wrong_words(fake, arguments, message):
     (["diff", "aten::relu", "--on", "cpu"],
      'a second call is missing: use "--to" or "--to-under"'),
     (["diff", "aten::relu", "--on", "cpu", "--to", "cpuu"],
-     "expected a device, a layout, a dtype, a property of a tensor or a dispatch key: cpuu; "
+     "expected a device, a layout, a dtype, a tensor property or a dispatch key: cpuu; "
      "did you mean cpu?"),
     (["diff", "aten::relu", "--to-under", "autocst"],
      "expected a mode: autocst; did you mean autocast?"),
     (["explain", "aten::relu", "--under", "cuda"],
-     "expected a mode: cuda; known are no_grad, inference_mode, autocast, vmap"),
+     "expected a mode: cuda; use one of no_grad, inference_mode, autocast, vmap"),
     (["what-if", "aten::relu", "--if", "no_gard"],
-     "expected a mode, a property of tensors or a device: no_gard; did you mean no_grad?"),
+     "expected a mode, a tensor property or a device: no_gard; did you mean no_grad?"),
     (["what-if", "aten::rel"], "PyTorch has no such operator: aten::rel; did you mean "
                                "aten::relu?"),
 ])
@@ -216,18 +216,20 @@ path, if each function redispatches as PyTorch's generated ones do:
   + CUDA: ./build/aten/src/ATen/RegisterCompositeExplicitAutogradNonFunctional.cpp:21389 \
 [default backend kernel]
 
-The paths part at CPU and CUDA: the functions differ.
+The paths diverge at CPU and CUDA: the functions differ.
 """
 
 
 @pytest.mark.parametrize("arguments, end", [
-    (["--on", "cpu", "--to", "cpu,inference"], "The paths part at AutogradCPU, which only a has."),
-    (["--on", "cpu", "--to", "cpu,Tracer"], "The paths part at Tracer, which only b has."),
+    (["--on", "cpu", "--to", "cpu,inference"],
+     "The paths diverge at AutogradCPU, which is only in path a."),
+    (["--on", "cpu", "--to", "cpu,Tracer"],
+     "The paths diverge at Tracer, which is only in path b."),
     (["--on", "cuda", "--to", "hip"], "Both paths have the same functions."),
-    (["--to", "cpu,inference"], "The paths part at CPU, which only b has."),
+    (["--to", "cpu,inference"], "The paths diverge at CPU, which is only in path b."),
     (["--to", "cuda,inference"], "Both paths have the same functions."),
 ])
-def test_where_paths_part(fake, arguments, end):
+def test_where_paths_diverge(fake, arguments, end):
     fake()
     status, out, err = command("diff", "aten::add.Tensor", *arguments)
     assert (status, err) == (0, "")
@@ -336,7 +338,7 @@ def test_missing_like_another_backend(fake):
     (["Tracer"], "expected a device or the key of a backend: Tracer; devices are cpu, cuda, "),
     (["cpu", "--like", "Autograd"], "expected a device or the key of a backend: Autograd; "),
     (["cpu", "--show", "al"], "expected a word of the summary: al; did you mean all?"),
-    (["cpu", "--only", "x*"], "PyTorch has no operator of this pattern: x*"),
+    (["cpu", "--only", "x*"], "no operator of PyTorch matches this pattern: x*"),
 ])
 def test_missing_with_wrong_words(fake, arguments, message):
     fake()
@@ -405,7 +407,7 @@ def test_export_of_a_table_that_differs(fake, tmp_path):
     (["aten::add.Tensr"], "PyTorch has no such operator: aten::add.Tensr; did you mean "
                           "aten::add.Tensor or aten::add.Scalar?"),
     (["aten::add.Tensor", "aten::relu", "--on", "cpu", "--on", "cpu"],
-     "aten::relu dispatches on 1 of its arguments, and 2 are given"),
+     "aten::relu dispatches on 1 of its arguments, but 2 are given"),
 ])
 def test_export_of_what_is_not_there(fake, arguments, message):
     fake()
@@ -792,8 +794,8 @@ def test_a_table_that_differs(fake):
     fake(broken='.replace("RegisterCPU.cpp:30798 [kernel]", "Other.cpp:1 [math kernel]")')
     status, out, _err = command("explain", "aten::add.Tensor", "--on", "cpu")
     assert status == 1
-    assert "PyTorch's table differs from the rules:\n  CPU: ./build/aten/src/ATen/Other.cpp:1 " \
-        "[math kernel], and by the rules ./build/aten/src/ATen/RegisterCPU.cpp:30798 " \
+    assert "PyTorch's table differs from the rules:\n  CPU: PyTorch has ./build/aten/src/ATen/" \
+        "Other.cpp:1 [math kernel], the rules give ./build/aten/src/ATen/RegisterCPU.cpp:30798 " \
         "[kernel]\n" in out
 
 
@@ -803,16 +805,16 @@ def test_check(fake):
     status, out, err = command("check")
     assert (status, err) == (1, "")
     assert out == """\
-aten::add.Tensor at CPU: ./build/aten/src/ATen/Other.cpp:1 [math kernel], and by the rules \
-./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
-aten::relu at CPU: ./build/aten/src/ATen/Other.cpp:1 [math kernel], and by the rules \
-./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
+aten::add.Tensor at CPU: PyTorch has ./build/aten/src/ATen/Other.cpp:1 [math kernel], \
+the rules give ./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
+aten::relu at CPU: PyTorch has ./build/aten/src/ATen/Other.cpp:1 [math kernel], \
+the rules give ./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
 4 operators, 300 entries, 2 differences
 """
     assert command("check", "--only", "aten::matmul") == \
         (0, "1 operator, 101 entries, 0 differences\n", "")
     assert command("check", "--only", "x*") == \
-        (2, "", "dispatchkey.torch: PyTorch has no operator of this pattern: x*\n")
+        (2, "", "dispatchkey.torch: no operator of PyTorch matches this pattern: x*\n")
     assert program("""
 import dispatchkey.torch as dt
 found = dt.check()
@@ -840,7 +842,7 @@ print([name for module in (dk, dt) for name in dir(module)
 print({*dk.__all__} - {*dir(dk)}, {*dt.__all__} - {*dir(dt)}, "torch" in dir(dk))
 print(dt.missing("cpu", only="aten::relu"))
 """) == """\
-<TorchDiff of aten::relu, CPU, and CUDA: The paths part at CPU and CUDA: the functions differ.>
+<TorchDiff of aten::relu, CPU, and CUDA: The paths diverge at CPU and CUDA: the functions differ.>
 <WhatIfs of aten::relu, CPU: cuda>
 <Coverage of CPU in PyTorch 1.13.1+cpu: 4 operators>
 <Coverage of CPU in PyTorch 1.13.1+cpu: 1 operator>
@@ -917,8 +919,8 @@ such as "aten::add.Tensor"
 aten::add.Tensor() needs a value for argument 'other'
 add is not an operator, function or method of PyTorch: name the operator that it calls, such as \
 "aten::add.Tensor"
-aten::add.Tensor() needs a Tensor for argument 'other', and None is given
-aten::add.Tensor() needs a Tensor for argument 'self', and a value of type str is given
+aten::add.Tensor() needs a Tensor for argument 'other', but None is given
+aten::add.Tensor() needs a Tensor for argument 'self', but a value of type str is given
 """
 
 

@@ -342,11 +342,11 @@ for function, *args in ((mul, x, x), ("aten::mm", x, None), ("aten::add.Tensor",
 """) == """\
 mul is not an operator, function or method of PyTorch: name the operator that it calls, such as \
 "aten::add.Tensor"
-aten::mm() needs a tensor for argument 'mat2', and None is given
+aten::mm() needs a tensor for argument 'mat2', but None is given
 aten::add.Tensor does not take these arguments: aten::add() Expected a value of type 'Tensor' for \
 argument 'self' but instead found type 'str'.
 add does not take these arguments: add(): argument 'other' (position 2) must be Tensor, not str
-aten::mm() needs a tensor for argument 'mat2', and None is given
+aten::mm() needs a tensor for argument 'mat2', but None is given
 an object of type int is not an operator, function or method of PyTorch: name the operator that \
 it calls, such as "aten::add.Tensor"
 set_num_threads is not an operator, function or method of PyTorch: name the operator that it \
@@ -393,7 +393,7 @@ print([hop.key.name for hop in dt.explain(torch.eye, 3, device="cuda:1").hops])
     for device, end in (([], "CPU"), (["--on", "meta"], "Meta")):
         status, out, _err = command("explain", "aten::empty.memory_format", *device)
         assert status == 0 and f"\n  2.  {end}: ./build/aten/src/ATen/Register" in out
-        assert f"arguments dtype, layout and device: {end}.\n" in out
+        assert f"arguments dtype, layout and device select: {end}.\n" in out
 
 
 @needs_pytorch_1_13

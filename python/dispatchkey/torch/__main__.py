@@ -28,25 +28,26 @@ NAME = "dispatchkey.torch"
 PROG = f"python3 -m {NAME}"
 
 WORDS = """\
-words of --on, with commas between them:
+words of --on, separated by commas:
   a device       cpu, cuda, meta, xla, ...; cpu if none is named
   a layout       strided, sparse, sparse_csr, mkldnn, ...
   a dtype        float32, qint8, ...
   a property     requires_grad (changes no key), inference, conj, neg, zero
   dispatch keys  such as Tracer or AutocastCPU, which are added
 
-modes of --under, with commas between them:
+modes of --under, separated by commas:
   no_grad, inference_mode, autocast (on the tensors' devices), vmap
 
 """
 
 STATUS = """\
 exit status:
-  0  done, and PyTorch's table is what the rules give
-  1  PyTorch's table differs from the rules: it is stale, or one of both is wrong
-  2  a word is wrong, or the operator is not there
-  3  PyTorch, libdispatchkey or what --load names cannot be loaded, PyTorch's release is
-     not known here, or it lacks a private function that the answer needs
+  0  done, and PyTorch's table agrees with the rules
+  1  PyTorch's table differs from the rules: the table is stale, or the table or a rule
+     is wrong
+  2  a word is wrong, or PyTorch has no such operator
+  3  PyTorch, libdispatchkey or a file of --load cannot be loaded, this PyTorch release is
+     unknown, or it lacks a private function that the answer needs
   4  the output or a file cannot be written
 Ctrl-C ends a command without a message, with status 130 in a shell.
 
@@ -133,16 +134,16 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
         parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
                             help="with its overload, such as aten::add.Tensor")
         parser.add_argument("--on", action="append", default=[], metavar="WORDS",
-                            help="a tensor that the operator is called with; once for each. If "
-                            "it is called with none, the tensor that the operator makes")
+                            help="a tensor argument of the call; repeat --on for each. If the call "
+                            "has none, the tensor that the operator makes")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
-                            help="modes of PyTorch that the call is made under")
+                            help="PyTorch modes that are active during the call")
     parser.add_argument("--layout", metavar="FILE",
-                        help="the keys of a release that is not known, or of a build with other "
+                        help="the keys of an unknown release, or of a build with other "
                         "keys, in the format of dkctl layout --describe")
     parser.add_argument("--load", action="append", default=[], metavar="FILE",
-                        help="first load a backend or operators: a shared library, a file of "
-                        "Python, or a module of Python by its name")
+                        help="first load a backend or operators: a shared library, a Python "
+                        "file, or the name of a Python module")
     return parser
 
 
@@ -155,18 +156,18 @@ def _parser() -> _Parser:
     explain = _add(commands, "explain", "which function serves a call, key by key, and why",
                    _explain)
     explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step")
-    whatif = _add(commands, "what-if", "what modes, properties of the tensors and other devices "
-                  "would change", _what_if)
+    whatif = _add(commands, "what-if", "what modes, tensor properties and other devices would "
+                  "change", _what_if)
     whatif.add_argument("--if", dest="changes", type=_split, metavar="CHANGES",
-                        help="modes, requires_grad, inference, and devices, with commas between "
-                        "them; by default all but some devices")
+                        help="modes, requires_grad, inference and devices, separated by commas; "
+                        "by default all of them except some devices")
     compare = _add(commands, "diff", "which keys and functions differ between two calls, and "
-                   "where their paths part", _diff)
+                   "where their paths diverge", _diff)
     compare.add_argument("--to", action="append", default=[], metavar="WORDS",
-                         help="a tensor of the second call, as --on; by default those of the "
-                         "first call")
+                         help="a tensor of the second call, described as for --on; by default the "
+                         "tensors of the first call")
     compare.add_argument("--to-under", type=_split, metavar="MODES",
-                         help="modes of the second call; by default those of the first call")
+                         help="modes of the second call; by default the modes of the first call")
     lacks = _add(commands, "missing", "which operators a backend lacks, and what serves them "
                  "instead", _missing, is_call=False)
     lacks.add_argument("backend", metavar="BACKEND", help="a device, or a key such as SparseCUDA")
@@ -175,10 +176,11 @@ def _parser() -> _Parser:
     lacks.add_argument("--like", metavar="BACKEND",
                        help="only operators that this other backend has a function for")
     lacks.add_argument("--show", type=_split, default=["nothing"], metavar="WORDS",
-                       help="list the operators served by these: words of the summary, all, or "
-                       'none; default: "nothing", the operators that are missing')
-    lacks.add_argument("--csv", metavar="FILE", help="write a line for each operator")
-    lacks.add_argument("--html", metavar="FILE", help="write a page with a table")
+                       help="which operators to list, by what serves them: words from the "
+                       'summary, "all" or "none". The default is "nothing": operators that '
+                       "nothing serves")
+    lacks.add_argument("--csv", metavar="FILE", help="write a CSV line for each operator")
+    lacks.add_argument("--html", metavar="FILE", help="write an HTML page with a table")
     export = _add(commands, "export", "write operators and calls for dkctl replay, which explains "
                   "them on another machine", _export, nargs="+")
     export.add_argument("-o", "--output", metavar="FILE",
@@ -186,7 +188,7 @@ def _parser() -> _Parser:
     watched = _add(commands, "watch", "what a backend registers when it is loaded", _watch,
                    is_call=False)
     watched.add_argument("file", metavar="FILE", nargs="+",
-                         help="a shared library, a file of Python, or a module of Python")
+                         help="a shared library, a Python file, or the name of a Python module")
     checked = _add(commands, "check", "compare PyTorch's tables of all operators with the rules",
                    _check, is_call=False)
     checked.add_argument("--only", default="*", metavar="PATTERN",

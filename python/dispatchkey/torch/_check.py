@@ -32,7 +32,8 @@ class Difference:
     rules: str
 
     def __str__(self) -> str:
-        return f"{self.operator} at {self.key}: {self.pytorch}, and by the rules {self.rules}"
+        return f"{self.operator} at {self.key}: PyTorch has {self.pytorch}, " \
+            f"the rules give {self.rules}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +94,7 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
     layout = _live.layout()
     names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]
     if not names:
-        raise error(errno.ENOENT, "PyTorch has no operator of this pattern", "NO_OPERATOR", only)
+        raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR", only)
     found: list[Difference] = []
     operators = entries = 0
     with warnings.catch_warnings(), Registry(layout, name="PyTorch", builtins=False) as registry:

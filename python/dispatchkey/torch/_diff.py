@@ -121,10 +121,10 @@ class TorchDiff:
         if not row:
             return "Both paths have the same functions."
         if row.a and row.b:
-            return f"The paths part at {row.a.key} and {row.b.key}: the functions differ." \
-                if row.a.key != row.b.key else f"The paths part at {row.a.key}."
+            return f"The paths diverge at {row.a.key} and {row.b.key}: the functions differ." \
+                if row.a.key != row.b.key else f"The paths diverge at {row.a.key}."
         hop, side = (row.a, "a") if row.a else (row.b, "b")
-        return f"The paths part at {hop.key if hop else ''}, which only {side} has."
+        return f"The paths diverge at {hop.key if hop else ''}, which is only in path {side}."
 
 
 _SETS = ("arguments", "included", "excluded", "effective")

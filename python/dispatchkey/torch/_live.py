@@ -32,7 +32,7 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
 # The private functions of torch._C that this package calls, and what follows if one is missing.
 # Other releases can lack some. They are accessed only through internal() and optional().
 PRIVATE = {
-    "_EnablePythonDispatcher": "the overload of a function is chosen by the types of arguments",
+    "_EnablePythonDispatcher": "the argument types select the overload of a function",
     "_dispatch_check_invariants": "fewer stale entries are found",
     "_dispatch_dump": "the registrations of an operator cannot be read",
     "_dispatch_dump_table": "the tables of operators and the fallbacks cannot be read",
@@ -46,7 +46,7 @@ PRIVATE = {
     "_dispatch_num_backends": "the number of backends cannot be checked",
     "_dispatch_tls_local_exclude_set": "the local state of a thread cannot be read",
     "_dispatch_tls_local_include_set": "the local state of a thread cannot be read",
-    "_get_privateuse1_backend_name": "PrivateUse1 has its first name",
+    "_get_privateuse1_backend_name": "PrivateUse1 keeps its original name",
 }
 
 
@@ -108,7 +108,7 @@ def _run_file(path: str) -> None:
         name, os.path.join(path, "__init__.py") if is_folder else path,
         submodule_search_locations=[path] if is_folder else None)
     if spec is None or spec.loader is None:
-        raise ImportError("it is no module of Python")
+        raise ImportError("it is not a Python module")
     sys.path.append(os.path.dirname(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -439,14 +439,14 @@ def _never(*_args: Any) -> None:
 def _unknown(name: str) -> Exception:
     if not name:
         return error(errno.EINVAL, "the name of an operator is empty", "NO_OPERATOR", "",
-                     "names are such as aten::add.Tensor")
+                     "use a name such as aten::add.Tensor")
     try:
         names = operators()
     except ImportError:
         names = []
     overloads = [n for n in names if n.split(".")[0] == name]
     if overloads:
-        return error(errno.ENOENT, "PyTorch has no operator without an overload of this name",
+        return error(errno.ENOENT, "PyTorch has this operator only with an overload",
                      "NO_OPERATOR", name, f"its overloads are {', '.join(overloads[:6])}")
     return error(errno.ENOENT, "PyTorch has no such operator", "NO_OPERATOR", name,
                  _hint(name, names))
@@ -458,8 +458,8 @@ def _hint(name: str, names: list[str]) -> str:
     known = {n.partition("::")[0] for n in names}
     if namespace != "torch" and known and namespace not in known:
         return did_you_mean(namespace, known) and did_you_mean(name, names) or \
-            f"nothing of {namespace}:: is registered: load what registers it first, on the " \
-            "command line by --load FILE"
+            f"no operator of namespace {namespace} is registered: load its library first (on " \
+            "the command line, with --load FILE)"
     # mm, torch::mm and torch.nn.functional.relu are aten::mm and aten::relu.
     last = re.split(r"::|\.", name)[-1] if namespace == "torch" else ""
     same = [n for n in names if last and n.split("::")[-1].split(".")[0] == last]

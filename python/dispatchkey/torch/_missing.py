@@ -227,7 +227,7 @@ def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, 
     autograd = _autograd_of(key)
     names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]
     if not names:
-        raise error(errno.ENOENT, "PyTorch has no operator of this pattern", "NO_OPERATOR", only)
+        raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR", only)
     found = []
     for i, name in enumerate(names):
         if progress:

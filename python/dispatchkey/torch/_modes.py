@@ -111,7 +111,7 @@ def check(names: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in names:
         if name not in known:
             raise error(errno.EINVAL, f"expected {what}", "NONE", name,
-                        did_you_mean(name, known) or f"known are {', '.join(known)}")
+                        did_you_mean(name, known) or f"use one of {', '.join(known)}")
 
 
 def devices_of(keys: Sequence[KeySet]) -> list[str]:
@@ -126,7 +126,7 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
 
     devices  the devices of the tensors, for which autocast is entered
     """
-    check(changes, list(CHANGES), "a mode or a property of tensors")
+    check(changes, list(CHANGES), "a mode or a tensor property")
     torch, layout = _live.pytorch(), _live.layout()
     seen: list[tuple[int, int, int]] = []
 

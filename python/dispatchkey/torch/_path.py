@@ -135,8 +135,8 @@ class TorchCall:
         # The rules of the first step are already printed above.
         lines += [f"  {i}.  {hop if i > 1 else hop.summary}" for i, hop in enumerate(self.hops, 1)]
         if any(hop.key.name == "BackendSelect" for hop in self.hops[:-1]):
-            lines += ["", "BackendSelect continues with the backend of the arguments dtype, layout "
-                      f"and device: {next(iter(self.made_on or ()), 'CPU')}."]
+            lines += ["", "BackendSelect continues with the backend that the arguments dtype, "
+                      f"layout and device select: {next(iter(self.made_on or ()), 'CPU')}."]
         if self.note:
             lines += ["", self.note]
         for masked in self.masked:
@@ -146,28 +146,27 @@ class TorchCall:
         if self.differences:
             lines += ["", "PyTorch's table differs from the rules:", *self.differences]
         else:
-            lines += ["", f"PyTorch's table is what the rules give, in {self.entries} entries."]
+            lines += ["", f"PyTorch's table agrees with the rules in {self.entries} entries."]
         return "\n".join(lines)
 
 
 def _differences(registry: Registry, name: str, live: _live.Operator,
                  stale: _stale.Found) -> list[str]:
     """Compare the table of our registry with PyTorch's table."""
-    found = [f"  {d.key}: {d.pytorch}, and by the rules {d.rules}"
+    found = [f"  {d.key}: PyTorch has {d.pytorch}, the rules give {d.rules}"
              for d in differences(registry, name, live)]
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     for entry in stale.entries:
         if entry.is_certain:
             same[_named(entry.functions[0], entry.sources[0]), _named(entry.fresh)].append(
                 entry.key.name)
-    found += [textwrap.fill(f"{', '.join(keys)}: calls reach {real}, which is stale, and by the "
-                            f"rules {fresh}", _COLUMNS, initial_indent="  ",
+    found += [textwrap.fill(f"{', '.join(keys)}: calls reach {real}, which is stale. By the rules "
+                            f"they should reach {fresh}", _COLUMNS, initial_indent="  ",
                             subsequent_indent="    ", break_on_hyphens=False)
               for (real, fresh), keys in same.items()]
     if stale.is_unexplained:
-        found.append("  an entry is stale: PyTorch's own check of its table fails, and no order "
-                     "of the functions\n    that are registered is the cause: one was "
-                     "unregistered")
+        found.append("  an entry is stale: PyTorch's own check of its table fails. No order of the "
+                     "registered\n    functions explains it, so a function was unregistered")
     return found
 
 
@@ -186,12 +185,12 @@ def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
         if may:
             found.append(
                 f"PyTorch {version} may still call {what} at {where}, and not {fresh}, because a "
-                f"registration at {later} does not refresh this entry, and PyTorch does not "
-                "record whether it was the last one.")
+                f"registration at {later} does not refresh this entry. PyTorch does not record "
+                "whether that registration was the last one.")
         else:
             found.append(
-                f"PyTorch {version} calls {what} at {where}, and not {fresh}, because a function "
-                f"was registered at {later} afterwards, which does not refresh this entry.")
+                f"PyTorch {version} calls {what} at {where}, and not {fresh}, because "
+                f"registering a function at {later} afterwards does not refresh this entry.")
     return found
 
 

@@ -15,8 +15,8 @@ from ._words import devices, html_table
 
 _COLUMNS, _PATH = 100, 50
 _NOTES = {
-    "no_grad": "no_grad changes no key: the functions of autograd are called, and record nothing.",
-    "requires_grad": "requires_grad changes no key: the functions of autograd read it from the "
+    "no_grad": "no_grad changes no key: the autograd functions are called, but record nothing.",
+    "requires_grad": "requires_grad changes no key: the autograd functions read it from the "
                      "tensors."}
 
 
@@ -164,8 +164,8 @@ def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs
     """
     layout = _live.layout()
     wanted = _default(call) if changes is None else list(changes)
-    _modes.check(wanted, [*_modes.CHANGES, *devices(layout)], "a mode, a property of tensors or "
-                 "a device")
+    _modes.check(wanted, [*_modes.CHANGES, *devices(layout)], "a mode, a tensor property or a "
+                 "device")
     found = []
     for change in wanted:
         try:

@@ -201,7 +201,7 @@ def _check(schema: Schema, values: list[Any]) -> None:
     """Refuse None for a tensor: PyTorch accepts it, and the function then fails."""
     for a, value in zip(schema.arguments, values):
         if a.is_dispatched and not a.type.endswith("?") and value is None:
-            raise TypeError(f"{schema.full_name}() needs a tensor for argument '{a.name}', and "
+            raise TypeError(f"{schema.full_name}() needs a tensor for argument '{a.name}', but "
                             "None is given")
 
 
@@ -248,7 +248,7 @@ def _is_of_torch(function: Any, name: str) -> bool:
 def _expected(schema: Schema, a: Argument, values: list[Any]) -> str:
     value = values[schema.arguments.index(a)]
     what = "None" if value is None else f"a value of type {type(value).__name__}"
-    return f"{schema.full_name}() needs a {a.type} for argument '{a.name}', and {what} is given"
+    return f"{schema.full_name}() needs a {a.type} for argument '{a.name}', but {what} is given"
 
 
 # ---- without PyTorch's own answer -----------------------------------------------------

@@ -84,7 +84,7 @@ def _key(word: str, layout: Layout) -> Optional[Key]:
 def _unknown(word: str, layout: Layout) -> Exception:
     words = [*devices(layout), *_LAYOUTS, *_PROPERTIES, *(k.name for k in layout.keys)]
     hint = did_you_mean(word, words) or devices_hint(layout)
-    return error(errno.EINVAL, "expected a device, a layout, a dtype, a property of a tensor or a "
+    return error(errno.EINVAL, "expected a device, a layout, a dtype, a tensor property or a "
                  "dispatch key", "PARSE_SET", word or "an empty word", hint)
 
 
@@ -103,7 +103,7 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
             added |= value
             is_inference = is_inference or word == "inference"
         elif chosen.setdefault(kind, value) != value:
-            raise error(errno.EINVAL, f"a tensor has one {kind}, and two are given", "PARSE_SET",
+            raise error(errno.EINVAL, f"a tensor has one {kind}, but two are given", "PARSE_SET",
                         f"{chosen[kind]} and {value}")
     if not chosen and added:
         return added
