@@ -32,11 +32,11 @@ endif
 outputs	:= O KDIR $(if $(places),DESTDIR)
 $(foreach v,$(outputs) $(places),$(need_plain))
 # The shell would expand a ~ at the beginning, but make does not everywhere.
-$(foreach v,$(outputs),$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: name the \
+$(foreach v,$(outputs),$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: write the \
 	whole path)))
 # Installed files contain these paths, and DESTDIR is put before them.
 $(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
-	name the whole path (only DESTDIR= and O= may be relative))))
+	write the whole path (only DESTDIR= and O= may be relative))))
 out	:= $(realpath $(O))
 ifneq ($(and $(out),$(filter $(out:/=)/%,$(CURDIR)/)),)
 $(error O=$(O) is the source folder or contains it: name another folder for the output)
@@ -71,13 +71,13 @@ map_node := $(call last_node,$(map))
 nl_map_node := $(call last_node,$(nl_map))
 
 ifneq ($(words $(version)),3)
-$(error VERSION has to be three numbers such as 0.1.0, and says "$(VERSION)")
+$(error VERSION must be three numbers such as 0.1.0, not "$(VERSION)")
 endif
 ifneq ($(map_node),$(node))
-$(error VERSION says $(VERSION), but the newest node of $(map) is $(map_node) and not $(node))
+$(error VERSION says $(VERSION), but the newest node of $(map) is $(map_node), not $(node))
 endif
 ifneq ($(nl_map_node),$(node:DISPATCHKEY%=DISPATCHKEY_NL%))
-$(error VERSION says $(VERSION), but the newest node of $(nl_map) is $(nl_map_node))
+$(error VERSION says $(VERSION), but the newest node of $(nl_map) is $(nl_map_node), not $(node:DISPATCHKEY%=DISPATCHKEY_NL%))
 endif
 
 # ---- probes of compilers and libraries --------------------------------------
@@ -327,7 +327,7 @@ ifeq ($(silent),)
 	@echo '  $(O)/samples/hello    a tensor, an operator, a tracer'
 	@echo '  make demo    calls routed to two accelerators in a virtual machine'
 	@echo '  make check   all tests'
-	@echo '  make help    the module, install, and all else'
+	@echo '  make help    all other targets'
 endif
 
 # config.mk is made when make reads this file, so nothing is left to do.
@@ -349,7 +349,7 @@ ifneq ($(ours),)
 		dispatchkey-nl.o dkctl man-pages modules.order flags objects config.mk)
 	$(Q)rmdir --ignore-fail-on-non-empty $(out)
 else ifneq ($(out),)
-	@echo 'make clean: $(O) has no config.mk of scripts/config, so nothing is removed from it.'
+	@echo 'make clean: $(O) has no config.mk from scripts/config, so nothing was removed.'
 endif
 
 # ---- targets: install -------------------------------------------------------
@@ -414,7 +414,7 @@ kernel	= $(DESTDIR)/usr/src/dispatchkey
 
 define need_headers
 	@test -e $(KDIR)/Makefile || { \
-		echo 'No kernel headers at $(KDIR): install linux-headers-$(shell uname -r) (kernel-devel on Fedora), or name others with "make $@ KDIR=FOLDER".' >&2; \
+		echo 'No kernel headers at $(KDIR): install linux-headers-$(shell uname -r) (kernel-devel on Fedora), or name another folder with "make $@ KDIR=FOLDER".' >&2; \
 		exit 1; }
 endef
 
@@ -446,7 +446,7 @@ modules_install:
 	$(install_for_drivers)
 	$(Q)$(INSTALL) -d $(kernel)/$(uts_release)
 	$(Q)umask 022; sed 's|	$(CURDIR)/|	|' Module.symvers >$(kernel)/$(uts_release)/Module.symvers
-	$(if $(can_sign),,@echo 'dispatchkey.ko is not signed: only a kernel with Secure Boot needs that, see Documentation/install.rst.')
+	$(if $(can_sign),,@echo 'dispatchkey.ko is not signed. Only a kernel with Secure Boot needs a signature: see Documentation/install.rst.')
 ifeq ($(DESTDIR),)
 	$(say) DEPMOD $(uts_release)
 	$(Q)PATH=$$PATH:/usr/sbin:/sbin depmod $(uts_release) || { \
@@ -476,7 +476,7 @@ dkms_install:
 	$(Q)umask 022; sed 's/@VERSION@/$(VERSION)/' packaging/dkms/dkms.conf >$(dkms)/dkms.conf
 	$(install_for_drivers)
 ifeq ($(DESTDIR),)
-	@echo 'To build and install the module for this kernel, and for later ones as they come, type "dkms install dispatchkey/$(VERSION)" as root.'
+	@echo 'To build and install the module for this kernel and for each later one, type "dkms install dispatchkey/$(VERSION)" as root.'
 endif
 
 modules_clean:
@@ -648,8 +648,8 @@ Try and test
                    machine with two cards; RUN= command there, KERNEL=, EDU= cards
   bench            times, instructions and memory of calls and registrations,
                    here and, if installed, in PyTorch 1.13.1; SEED=
-  bench-baseline   count the instructions again that make check compares with
-  bench-readers    how much slower calls are while another thread registers; SEED=
+  bench-baseline   write the instruction counts anew that make check compares with
+  bench-readers    how much calls slow down while another thread registers; SEED=
   bench-kernel     instructions of calls and registrations in the kernel, and of
                    its own primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
   check            the tests of every part once, the module's in virtual machines
@@ -676,7 +676,7 @@ Try and test
   abi-baseline     write lib/abi anew
   compdb           compile_commands.json, for clangd
   tags             tags, for editors; with ctags
-Variables: O= output folder ($(O)), at first new or empty, V=1 show commands, W=1 kernel warnings,
+Variables: O= output folder ($(O)), new or empty at first, V=1 show commands, W=1 kernel warnings,
   CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS
 endef
 export help_text

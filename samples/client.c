@@ -47,7 +47,7 @@ static const char usage_text[] =
 "  counts                         print the counters of the drivers\n"
 "  load [--on WHERE]... [--threads T] [--seconds S]\n"
 "                                 call sample::factorial repeatedly (default: 4\n"
-"                                 threads, 5 seconds), check every result, compare\n"
+"                                 threads, 5 seconds), check every result, and compare\n"
 "                                 the calls sent with the drivers' counters\n"
 "  help                           print this text\n"
 "\n"
@@ -148,7 +148,7 @@ static struct dk_client_route get_route(const char *op, const __u32 *ids, unsign
 	if (!ioctl(node, DK_CLIENT_ROUTE, &r))
 		return r;
 	if (errno == ENOENT)
-		errx(EXIT_FAILURE, "no operator is called '%s'", op);
+		errx(EXIT_FAILURE, "no operator is named '%s'", op);
 	errx(EXIT_FAILURE, "route of '%s': %s", op, strerror(errno));
 }
 
@@ -402,7 +402,7 @@ static struct dk_client_entry get_slot(const char *op, __u32 device, unsigned in
 	if (!ioctl(node, DK_CLIENT_SLOT, &req))
 		return req.entry;
 	if (errno == ENOENT)
-		errx(EXIT_FAILURE, "no operator is called '%s'", op);
+		errx(EXIT_FAILURE, "no operator is named '%s'", op);
 	errx(EXIT_FAILURE, "table of '%s': %s", op, meaning(errno));
 }
 
@@ -927,7 +927,7 @@ static int run_load(struct load *l, struct caller *callers)
 	if (sum.failed)
 		warnx("the last error: %s", meaning(sum.last_error));
 	if (sum.elsewhere)
-		warnx("%lld calls were routed to devices without an object", sum.elsewhere);
+		warnx("%lld calls were routed to a device that no object is on", sum.elsewhere);
 	if (!l->compared)
 		warnx("a module was unloaded with its counters: nothing to compare");
 	if (!equal && !sum.failed)

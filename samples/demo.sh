@@ -47,7 +47,7 @@ cards=()
 for path in "$driver"/????:*; do
 	[ -e "$path" ] && cards+=("${path##*/}")
 done
-[ ${#cards[@]} -ge 2 ] || fail "found ${#cards[@]} edu cards, two are needed"
+[ ${#cards[@]} -ge 2 ] || fail "found ${#cards[@]} edu cards, but two are needed"
 card0=${cards[0]} card1=${cards[1]}
 
 step "What serves sample::factorial, for every functionality and backend"
@@ -75,7 +75,7 @@ printf '%s# echo %s > %s/unbind%s\n' "$bold" "$card1" "$driver" "$plain"
 before=${EPOCHREALTIME/[.,]/}
 echo "$card1" >"$driver/unbind"
 took=$(((${EPOCHREALTIME/[.,]/} - before) / 1000))
-echo "   ! $card1 is unbound, after $took ms: no call is inside the driver for it, and"
+echo "   ! $card1 is unbound, after $took ms: no call for it is running in the driver, and"
 echo "     its queue is empty"
 wait "$copy" || fail "a copy that was in the queue has failed"
 status=0
@@ -87,7 +87,7 @@ step "Afterwards the CPU serves objects of the backend edu"
 route=$(client route -v sample::factorial --on edu)
 printf '%s\n' "$route"
 [[ $route == *'default backend kernel'* ]] ||
-	fail "the route is not by the rule \"default backend kernel\""
+	fail "the rule \"default backend kernel\" does not select the route"
 client counts
 
 sent=$(add /sys/module/dk_client/parameters/sent)

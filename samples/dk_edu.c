@@ -539,7 +539,7 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	err = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(EDU_DMA_BITS));
 	if (err)
-		return dev_err_probe(dev, err, "no DMA with %u bits\n", EDU_DMA_BITS);
+		return dev_err_probe(dev, err, "cannot use %u-bit DMA addresses\n", EDU_DMA_BITS);
 	card->buf = dmam_alloc_coherent(dev, EDU_DMA_MAX, &card->buf_dma, GFP_KERNEL);
 	if (!card->buf)
 		return -ENOMEM;

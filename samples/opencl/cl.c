@@ -241,7 +241,7 @@ struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
 	__u32 device = 0;
 
 	if (server >= RT_MAX_SERVERS) {
-		why->text = "a tally has no place for it";
+		why->text = "the demo has no counter left for another device";
 		return NULL;
 	}
 	card = calloc(1, sizeof(*card));

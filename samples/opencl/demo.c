@@ -56,7 +56,7 @@ static void print_unused(unsigned int from)
 {
 	unsigned int i;
 
-	printf("not used, because %d is the most:", MAX_CARDS);
+	printf("not used, because the demo uses at most %d:", MAX_CARDS);
 	for (i = from; i < num_found; i++)
 		printf("%s %s", i > from ? "," : "", found[i].what);
 	putchar('\n');
@@ -95,13 +95,13 @@ static int remove_place(struct place *place)
 	atomic_store(&place->state, PLACE_LEAVING);
 	from = now();
 	if (cl_card_remove(place->card, &why))
-		return fail("the device is not removed", &why);
+		return fail("the device cannot be removed", &why);
 	place->to = now();
 	if (atomic_load(&place->card->queued))
 		return fail("a call of the removed device has not completed", NULL);
 	atomic_store(&place->state, PLACE_REMOVED);
 
-	printf("   ! %s is removed, after %.1f ms: no call is inside its functions, and the\n"
+	printf("   ! %s is removed, after %.1f ms: no call is running in its functions, and the\n"
 	       "     asynchronous calls that were in its queue have completed: %u\n",
 	       place->name, (place->to - from) * 1000, queued);
 	return report_route("   ! buffers on it are now served by ", place, place);
@@ -185,7 +185,7 @@ static int run(unsigned int seconds)
 	struct totals t;
 	unsigned int cards;
 
-	heading("OpenCL devices, each with a context, a queue and kernels of its own");
+	heading("OpenCL devices, each with its own context, queue and kernels");
 	cards = add_places();
 	if (!cards)
 		return NO_DEVICE;
@@ -194,11 +194,11 @@ static int run(unsigned int seconds)
 	if (report_routes(&places))
 		return fail("a call of rt::axpy has no route", NULL);
 
-	heading("Each alone");
-	printf("1 number   time until the result of one number is there\n"
+	heading("Each device alone");
+	printf("1 number   time until the result for one number is ready\n"
 	       "queued     time until rt::axpy_async returns, with its work in the queue\n"
-	       "empty      time of a call on no numbers, which is only routed\n"
-	       "deferred   the same of rt::axpy_async, which a device defers and completes\n");
+	       "empty      time of a call without numbers, which is only routed\n"
+	       "deferred   the same for rt::axpy_async, which a device defers and completes\n");
 	if (report_alone(&places, 10 * seconds))
 		return fail("a call failed", NULL);
 
@@ -252,21 +252,21 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!seconds) {
-		fprintf(stderr, "demo: SECONDS is a number from 1 to %d, not '%s'\n", MAX_SECONDS,
+		fprintf(stderr, "demo: SECONDS must be a number from 1 to %d, not '%s'\n", MAX_SECONDS,
 			argv[1]);
 		return 2;
 	}
 	num_found = cl_find(&found);
 	if (!num_found) {
-		fail("no OpenCL device is found: install a driver such as pocl-opencl-icd", NULL);
+		fail("no OpenCL device found: install a driver such as pocl-opencl-icd", NULL);
 		return NO_DEVICE;
 	}
 	if (rt_begin(&why))
-		return fail("the operators are not registered", &why);
+		return fail("the operators cannot be registered", &why);
 	if (cl_begin(&why)) {
 		rt_end();
-		return fail("the backend is not registered", &why);
+		return fail("the backend cannot be registered", &why);
 	}
 	status = run(seconds);
-	return end() ? fail("a function or a card is still there", NULL) : status;
+	return end() ? fail("a function or a card is still registered", NULL) : status;
 }

@@ -284,7 +284,7 @@ static std::tuple<double, double, double> cost(const at::Tensor &x, std::int64_t
 	torch::jit::Stack none;
 	arguments args{ none, 0 };
 
-	TORCH_CHECK(n > 0, "the number of calls is at least 1, not ", n);
+	TORCH_CHECK(n > 0, "the number of calls must be at least 1, not ", n);
 	time_of(n, [&] { direct.call(x); });
 	return { time_of(n, [&] { direct.call(x); }),
 		 time_of(n, [&] { op(&obj, nullptr, nullptr, args); }),

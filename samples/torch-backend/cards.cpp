@@ -35,7 +35,7 @@ static machine &the()
 {
 	static machine &one = *new machine;
 
-	TORCH_CHECK(!forked, "cards do not work after fork(): begin processes by spawn");
+	TORCH_CHECK(!forked, "cards do not work after fork(): start processes with spawn");
 	return one;
 }
 

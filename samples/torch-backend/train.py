@@ -24,8 +24,8 @@ try:
     import torch
     from torch import nn
 except ImportError as e:
-    sys.exit(f"train: no PyTorch for {sys.executable} ({e}): use PYTHON=/usr/bin/python3, for which "
-             "Debian's python3-torch is")
+    sys.exit(f"train: no PyTorch for {sys.executable} ({e}): install Debian's python3-torch "
+             "and use PYTHON=/usr/bin/python3")
 
 PLACES = ("card0", "card1", "host")
 
@@ -159,9 +159,9 @@ def main():
                         "as SVG")
     args = parser.parse_args()
     if args.steps < 4:
-        parser.error("--steps is 4 or more")
+        parser.error("--steps must be 4 or more")
     if not torch.__version__.startswith("1.13."):
-        sys.exit(f"train: the backend is for PyTorch 1.13, this is {torch.__version__}")
+        sys.exit(f"train: the backend is for PyTorch 1.13, but this is {torch.__version__}")
     if not os.path.exists(args.backend):
         sys.exit(f"train: no file {args.backend}: build it with `make demo-torch`")
     if args.picture:

@@ -66,8 +66,8 @@ is "the tarball of the unpacked folder has the same files" "$(files "$st_tmp/fir
 
 echo 9.9.9 >"$tree/VERSION"
 refused "make dist refuses a version that NEWS does not have" pack "$st_tmp/second" "$tree"
-like "make dist names both versions" "*NEWS is of $version, VERSION says 9.9.9*" "$(cat "$st_log")"
+like "make dist names both versions" "*NEWS is for $version, but VERSION says 9.9.9*" "$(cat "$st_log")"
 like "scripts/lint --text names other files with another version" \
-	"*debian/changelog*of $version, VERSION says 9.9.9*" \
+	"*debian/changelog: *for $version, but VERSION says 9.9.9*" \
 	"$(alone "$tree/scripts/lint" --text)"
 finish

@@ -82,7 +82,7 @@ before=$(files theirs)
 refused "make refuses a folder with other files" run_make O="$st_tmp/theirs" config
 says "make names the other files" "(config.mk lib samples src)"
 ok "make clean succeeds in a folder with other files" run_make O="$st_tmp/theirs" clean
-says "make clean says that it has removed nothing" "has no config.mk*nothing is removed"
+says "make clean says that it has removed nothing" "has no config.mk*nothing was removed"
 is "make clean removes no other files" "$before" "$(files theirs)"
 
 # what the scripts leave in a folder before make builds there

@@ -78,7 +78,7 @@ fi
 run_demo POCL_DEVICES="$(printf 'pthread %.0s' {1..10})"
 what="two of ten devices are not used, and are named"
 if has pthread- >/dev/null; then
-	ok "$what" grep -xE 'not used, because 8 is the most: pthread-[^,]*, pthread-[^,]*' \
+	ok "$what" grep -xE 'not used, because the demo uses at most 8: pthread-[^,]*, pthread-[^,]*' \
 		"$st_tmp/out"
 	ok "no call is lost on eight devices" succeeds
 else
@@ -93,7 +93,7 @@ mkdir "$st_tmp"/{vendors,scripts}
 run_demo OCL_ICD_VENDORS="$st_tmp/vendors" OCL_ICD_FILENAMES=
 is "without an OpenCL device, the demo ends with 3" 3 "$status"
 is "without an OpenCL device, the demo prints one sentence" \
-	"demo-opencl: no OpenCL device is found: install a driver such as pocl-opencl-icd" \
+	"demo-opencl: no OpenCL device found: install a driver such as pocl-opencl-icd" \
 	"$(cat "$st_tmp/out" "$st_tmp/err")"
 
 # The same scripts, with a package whose files do not exist.
@@ -118,7 +118,7 @@ run_demo DK_SECONDS=0
 is "DK_SECONDS=0: the script ends with 2" 2 "$status"
 for word in 5x '' -1 +5 ' 5' 0 1000 18446744073709551617; do
 	message=$("$build/samples/opencl/demo" "$word" 2>&1 >"$st_log") && continue
-	[ "$message" = "demo: SECONDS is a number from 1 to 999, not '$word'" ] || continue
+	[ "$message" = "demo: SECONDS must be a number from 1 to 999, not '$word'" ] || continue
 	refused_words=${refused_words-}1
 done
 is "the program names an invalid time" 11111111 "${refused_words-}"

@@ -104,7 +104,7 @@ ok "dispatchkey.torch watch prints the registered fallback" \
 
 is "demo-torch refuses a wrong STEPS=" 2 "$(STEPS=many status_of "$st_top/scripts/demo-torch")"
 like "the error names STEPS= and its value" \
-	"*STEPS= is a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
+	"*STEPS= must be a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
 
 mkdir -p "$st_tmp/other/torch/csrc/api/include/torch"
 touch "$st_tmp/other/torch/__init__.py"

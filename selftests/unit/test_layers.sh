@@ -50,7 +50,7 @@ touch "$tree/lib/core/own.h"
 like "a file outside of the folders is refused" "*lib/core/own.h is in no folder*" \
 	"$(checked "$high" 'int low(void) { return 1; }')"
 rm "$tree/lib/core/own.h"
-like "objects that use no symbols are refused" "*not those of the core*" \
+like "objects that use no symbols are refused" "*not the objects of the core*" \
 	"$(checked 'int high(void) { return 1; }' 'int low(void) { return 1; }')"
 mkdir "$tree/lib/core/new"
 like "a folder without a place is refused" "*lib/core/new is not in dkc-layers*" \
