@@ -84,6 +84,6 @@ is "the sample runs, and building has not changed the tree" "21 42 63, $before" 
 	"$(hello | tail -n 1), $(tree)"
 cp -r "$st_top/python" "$st_tmp/alone"
 like "a folder without the library's sources is refused" \
-	"*dispatchkey: the sources of the library are not beside this folder*" \
+	"*dispatchkey: the library's sources are not beside this folder*" \
 	"$(pip install --no-index --no-build-isolation "$st_tmp/alone" 2>&1)"
 finish

@@ -264,7 +264,7 @@ def networks():
 
 def refusals():
     a = torch.ones(2, 2)
-    refused("two cards", "on one device", lambda: a.to(PLACES[0]) + a.to(PLACES[1]))
+    refused("two cards", "on the same device", lambda: a.to(PLACES[0]) + a.to(PLACES[1]))
     refused("shapes that do not fit", "must match", lambda: a.to(PLACES[0]) + torch.ones(3).to(PLACES[0]))
     refused("factors that do not fit", "cannot be multiplied",
             lambda: a.to(PLACES[0]) @ torch.ones(3, 2).to(PLACES[0]))
@@ -277,7 +277,7 @@ def refusals():
                 x, y, 1, torch.float32)),
             ("_log_softmax_backward_data", lambda x, y: torch.ops.aten._log_softmax_backward_data(
                 x, y, 1, torch.float32))):
-        refused(f"two cards, {operator}", "on one device",
+        refused(f"two cards, {operator}", "on the same device",
                 lambda f=f: f(a.to(PLACES[0]), a.to(PLACES[1])))
     refused("a copy of another size", "must match",
             lambda: torch.ones(3).to(PLACES[0]).copy_(torch.ones(4).to(PLACES[0])))

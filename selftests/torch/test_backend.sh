@@ -112,7 +112,7 @@ echo '__version__ = "2.6.0"' >"$st_tmp/other/torch/version.py"
 is "demo-torch with another PyTorch ends with 3" 3 \
 	"$(PYTHONPATH=$st_tmp/other PYTHON=/usr/bin/python3 status_of "$demo_script")"
 like "demo-torch refuses another PyTorch before anything is compiled" \
-	"demo-torch: the backend is for PyTorch 1.13, and /usr/bin/python3 has 2.6.0: *" "$(cat "$st_tmp/said")"
+	"demo-torch: the backend is for PyTorch 1.13, but /usr/bin/python3 has 2.6.0: *" "$(cat "$st_tmp/said")"
 printf '#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 6\n' \
 	>"$st_tmp/other/torch/csrc/api/include/torch/version.h"
 is "backend.cpp does not compile with the headers of another PyTorch" 1 \
@@ -124,8 +124,8 @@ printf '#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n' >"$st_tmp/bare"
 chmod +x "$st_tmp/bare"
 is "demo-torch without PyTorch ends with 3" 3 "$(PYTHON=$st_tmp/bare status_of "$demo_script")"
 is "demo-torch without PyTorch prints one sentence" \
-	"demo-torch: no PyTorch for $st_tmp/bare: use PYTHON=/usr/bin/python3, for which \
-Debian's python3-torch is" "$(cat "$st_tmp/said")"
+	"demo-torch: no PyTorch for $st_tmp/bare: install Debian's python3-torch and use \
+PYTHON=/usr/bin/python3" "$(cat "$st_tmp/said")"
 
 "$python" -B "$st_top/samples/torch-backend/train.py" --backend "$backend" >"$st_tmp/said" 2>&1 &
 train=$!
