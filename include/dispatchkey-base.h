@@ -151,7 +151,7 @@ extern const struct dk_local dk_local_default;
 	X(LAYOUT_TWICE, EINVAL, "the layout has this name twice")	\
 	X(LAYOUT_LACKS, EINVAL, "missing from the text of the layout")		\
 	X(LAYOUT_SIZE, EINVAL,						\
-	  "a layout has at most 16 backends, 8 alias keys, and 64 backends and functionalities in all") \
+	  "at most 16 backends, 8 alias keys, and 64 backends and functionalities in all") \
 	X(LAYOUT_BLOCK, EINVAL,						\
 	  "neither the first nor the last functionality can be per backend") \
 	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\
@@ -206,7 +206,7 @@ extern const struct dk_local dk_local_default;
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
 	X(ATOMIC, EDEADLK,						\
-	  "called where sleeping is not allowed, such as in a hook or an RCU read-side critical section") \
+	  "called where sleeping is not allowed, such as in a hook or under rcu_read_lock()") \
 	X(STILL_INSIDE, ETIMEDOUT, "this call is still running, for at least the time shown") \
 	X(GRACE, ETIMEDOUT, "the grace period is not over yet")		\
 	X(NO_DEADLINE, ETIMEDOUT, "not enough memory to wait with a deadline") \
@@ -228,7 +228,7 @@ extern const struct dk_local dk_local_default;
 	X(FALLBACK_EXISTS, EEXIST,					\
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\
-	  "all private backends are taken; drivers of the same kind can share one and register devices") \
+	  "all private backends are taken; drivers of one kind can share one, with devices") \
 	X(NAME_TAKEN, EINVAL, "a key or a backend has this name already") \
 	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
@@ -243,7 +243,7 @@ extern const struct dk_local dk_local_default;
 	  "a device's functions belong at runtime keys of its own backend")	\
 	X(MISSING, ENOSYS, "no function serves this route")			\
 	X(AMBIGUOUS, ENOTUNIQ,						\
-	  "CompositeImplicitAutograd and a backend that shares AutogradOther both have a function") \
+	  "both CompositeImplicitAutograd and a backend of AutogradOther have a function") \
 	X(DEVICE_GONE, ENODEV,						\
 	  "the device is unregistered or offline, and no other function serves this route")	\
 	X(NO_PARAM, ENOENT, "the operator has no such parameter")	\

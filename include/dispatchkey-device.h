@@ -304,9 +304,9 @@ int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
  * numbers of dk_backend_join() to an enum.
  */
 #ifdef __cplusplus
-typedef unsigned int dk__backend;
+#define dk__backend	unsigned int
 #else
-typedef enum dk_backend dk__backend;
+#define dk__backend	enum dk_backend
 #endif
 
 /**

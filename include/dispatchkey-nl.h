@@ -999,8 +999,8 @@ struct dk_nl_counter {
  * struct dk_nl_counter_filter - selects counters
  * @size: sizeof(struct dk_nl_counter_filter), set by the caller
  * @used: select only counters that are not zero
- * @op: select counters of this operator; NULL for any @provider: select counters of
- * this provider's functions; NULL for any
+ * @op: select counters of this operator; NULL for any
+ * @provider: select counters of this provider's functions; NULL for any
  */
 struct dk_nl_counter_filter {
 	__u32 size;

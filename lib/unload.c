@@ -19,7 +19,8 @@ extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 struct object {
 	struct object *next;
-	const void *owner;	/* the object's __dso_handle, which dlclose() passes to __cxa_finalize() */
+	/* the object's __dso_handle, which dlclose() passes to __cxa_finalize() */
+	const void *owner;
 	uintptr_t begin;
 	uintptr_t end;
 	const char *name;	/* empty: the program itself */
@@ -189,13 +190,16 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 	bool any = false;
 
 	for (; dkc_listener_unregister_owned(reg, in_object, obj); any = true)
-		fprintf(stderr, "dispatchkey: %s was unloaded with a registered listener, which was unregistered\n",
+		fprintf(stderr,
+			"dispatchkey: %s was unloaded with a registered listener, which was unregistered\n",
 			obj->name);
 	for (; dkc_hooks_unregister_owned(reg, in_object, obj); any = true)
-		fprintf(stderr, "dispatchkey: %s was unloaded with registered hooks, which were unregistered\n",
+		fprintf(stderr,
+			"dispatchkey: %s was unloaded with registered hooks, which were unregistered\n",
 			obj->name);
 	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
-		fprintf(stderr, "dispatchkey: %s was unloaded with provider %s, which was unregistered\n",
+		fprintf(stderr,
+			"dispatchkey: %s was unloaded with provider %s, which was unregistered\n",
 			obj->name, name);
 	/* another thread may have unregistered everything meanwhile */
 	if (any || !visit(reg, obj))
@@ -228,7 +232,8 @@ static void unloaded(void *data)
 		dkc_registry_visit_end(reg);
 	}
 	if (!removed)
-		fprintf(stderr, "dispatchkey: %s was unloaded by its own function: its registrations remain\n",
+		fprintf(stderr,
+			"dispatchkey: %s was unloaded by its own function: its registrations remain\n",
 			obj->name);
 	object_free(obj);
 }

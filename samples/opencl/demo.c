@@ -252,8 +252,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!seconds) {
-		fprintf(stderr, "demo: SECONDS must be a number from 1 to %d, not '%s'\n", MAX_SECONDS,
-			argv[1]);
+		fprintf(stderr, "demo: SECONDS must be a number from 1 to %d, not '%s'\n",
+			MAX_SECONDS, argv[1]);
 		return 2;
 	}
 	num_found = cl_find(&found);

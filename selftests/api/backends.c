@@ -139,7 +139,8 @@ static void object_on_no_backend_has_no_keys(void)
 		CHECK_INT(x.device, 7);
 	}
 	for (i = 1; i <= DK_NUM_BACKENDS; i++)
-		CHECK_INT(dk_obj_on(i, 0).ks.bits, DK_FUNCTIONALITY_BIT(DK_DENSE) | 1ull << (i - 1));
+		CHECK_INT(dk_obj_on(i, 0).ks.bits,
+			  DK_FUNCTIONALITY_BIT(DK_DENSE) | 1ull << (i - 1));
 }
 
 T_SUITE(backends,

@@ -222,7 +222,8 @@ const struct subcommand subcommands[] = {
 		"  dkctl provider                all providers\n"
 		"  dkctl provider dk_edu         one of them\n",
 	}, {
-		"op", "[show] [NAME | FILTER...]", "list operators, or the functions of an operator",
+		"op", "[show] [NAME | FILTER...]",
+		"list operators, or the functions of an operator",
 		"Lists the operators. With NAME, shows one operator: its schema, the provider\n"
 		"that defines it, and its functions by key, newest first. -s shows schemas in the\n"
 		"list as well.\n",

@@ -164,7 +164,8 @@ void grid_describe(const struct grid_function *fn, char *buf, size_t size)
 	if (fn->provenance == DK_NL_PROV_MISSING || fn->provenance == DK_NL_PROV_NO_ENTRY) {
 		snprintf(buf, size, "nothing serves it");
 	} else if (fn->provenance == DK_NL_PROV_AMBIGUOUS) {
-		snprintf(buf, size, "ambiguous: a backend that shares AutogradOther has a function, too");
+		snprintf(buf, size,
+			 "ambiguous: a backend that shares AutogradOther has a function, too");
 	} else {
 		n = snprintf(buf, size, "%s%s%s%s%s", fn->label, *fn->device_name ? "@" : "",
 			     fn->device_name, *fn->provider ? " of " : "", fn->provider);
