@@ -245,7 +245,7 @@ static void put(void *data)
 /* An operator that is put too often stays as it was, and the registry can be freed. */
 static void operator_is_put_more_often_than_got(void)
 {
-	struct dk_provider prov;
+	static struct dk_provider prov;
 	struct dk_op *op;
 	char text[128];
 
