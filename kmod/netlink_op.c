@@ -39,20 +39,18 @@ static int put_op(struct sk_buff *skb, struct dk_op *op)
 	return dk_nl_writer_commit(skb, &w, fits);
 }
 
-/* Returns the size of the schema with its NUL, or 0 without a schema. */
-static size_t schema_size(const struct dk_op *op)
-{
-	return op->decl && op->decl->schema ? strlen(op->decl->schema) + 1 : 0;
-}
-
 /*
  * Puts the schema, whose length is not limited. Returns -EMSGSIZE if no message has space for it.
  */
-static int put_schema(struct sk_buff *skb, const struct dk_op *op, size_t size)
+static int put_schema(struct sk_buff *skb, const struct dk_op *op)
 {
-	if (size > DK_NL_MESSAGE_MAX)
+	const char *schema = op->decl ? op->decl->schema : NULL;
+
+	if (!schema)
+		return 0;
+	if (strlen(schema) >= DK_NL_MESSAGE_MAX)
 		return -EMSGSIZE;
-	return size ? nla_put(skb, DK_A_OP_SCHEMA, size, op->decl->schema) : 0;
+	return nla_put_string(skb, DK_A_OP_SCHEMA, schema);
 }
 
 /* ---- one operator ---------------------------------------------------------------- */
@@ -71,12 +69,11 @@ static bool put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
 }
 
 /* Fills an answer. Returns true if all of it fits. */
-static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
-		    const struct dk_nl_impls *impls)
+static bool fill_op(struct sk_buff *skb, struct dk_op *op, const struct dk_nl_impls *impls)
 {
 	bool whole = !put_op(skb, op);
 
-	whole = !put_schema(skb, op, schema) && whole;
+	whole = !put_schema(skb, op) && whole;
 	return put_impls(skb, impls) && whole;
 }
 
@@ -93,7 +90,7 @@ static int fill_answer(struct sk_buff *skb, struct genl_info *info)
 	if (op)
 		err = dk_nl_impls_get(&impls, op, info->extack);
 	if (!err) {
-		err = fill_op(skb, op, schema_size(op), &impls);
+		err = fill_op(skb, op, &impls);
 		dk_nl_impls_put(&impls);
 	}
 	mutex_unlock(&reg->lock);
@@ -160,7 +157,7 @@ static int dump_op(struct sk_buff *skb, struct netlink_callback *cb, struct dk_o
 	if (!op_passes(op, &d->filter))
 		return 0;
 	header = dk_nl_message_begin(skb, cb);
-	if (!header || put_op(skb, op) || (put_schema(skb, op, schema_size(op)) && !alone))
+	if (!header || put_op(skb, op) || (put_schema(skb, op) && !alone))
 		return dk_nl_message_end(skb, header, -EMSGSIZE);
 	return dk_nl_message_end(skb, header, 0);
 }
