@@ -196,12 +196,15 @@ static bool hooks_remove(struct dk_registry *reg, struct dk_hooks *h)
 
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 {
-	/* Pairs with smp_store_release() in hooks_remove(). */
-	struct dk_registry *reg = h ? smp_load_acquire(&h->reg) : NULL;
-	bool found = !h;
+	struct dk_registry *reg;
+	bool found = false;
 
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	if (!h)
+		return dkc_accept(why);
+	/* Pairs with smp_store_release() in hooks_remove(). */
+	reg = smp_load_acquire(&h->reg);
 	if (reg) {
 		mutex_lock(&reg->lock);
 		found = hooks_remove(reg, h);
