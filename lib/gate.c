@@ -487,7 +487,7 @@ static COLD void leave_slowly(u64 *storage)
 		describe_other_thread(&in, text, sizeof(text));
 	}
 	dkc_gate_unlock(&mask);
-	dkc_write_stderr(text);
+	dkc_write_stderr(text, strlen(text));
 }
 
 void dkc_gate_leave(u64 *storage)

@@ -31,8 +31,8 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t);
 void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
 
-/* Async-signal-safe. Writes nothing if @text is empty. */
-void dkc_write_stderr(const char *text);
+/* Async-signal-safe. */
+void dkc_write_stderr(const char *text, size_t len);
 
 /*
  * @reader is the address of liburcu's pointer to its data of this thread. That pointer is NULL

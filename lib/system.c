@@ -41,13 +41,13 @@ void dkc_notice_wait(const char *prov, const char *call)
 }
 
 /* May run in a signal handler, so it does not use stdio. */
-void dkc_write_stderr(const char *text)
+void dkc_write_stderr(const char *text, size_t len)
 {
 	int cancel;
 
 	/* a cancelled thread would keep the locks that it holds */
 	dkc_cancel_off(&cancel);
-	while (text[0] && write(STDERR_FILENO, text, strlen(text)) < 0 && errno == EINTR)
+	while (len && write(STDERR_FILENO, text, len) < 0 && errno == EINTR)
 		;
 	dkc_cancel_on(cancel);
 }
@@ -62,7 +62,7 @@ void dkc_misuse(const char *op, const char *text)
 	dkc_put(&t, text);
 	dkc_put(&t, "\n");
 	dkc_put_end(&t);
-	dkc_write_stderr(line);
+	dkc_write_stderr(line, strlen(line));
 }
 
 /* Polls, because the user's function for which this waits may take any time. */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static __thread DKC_INITIAL_EXEC unsigned int depth;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -38,8 +37,7 @@ static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 		len = dk_trace_line(&shown, line, sizeof(line));
 	}
 	line[len] = '\n';
-	while (write(STDERR_FILENO, line, len + 1) < 0 && errno == EINTR)
-		;
+	dkc_write_stderr(line, len + 1);
 	errno = err;
 }
 
