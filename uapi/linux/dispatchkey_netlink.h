@@ -11,9 +11,10 @@
 
 /**
  * enum dk_nl_state - State of a backend, a device or the counters.
- * @DK_NL_STATE_OFFLINE: It serves no calls. For counters, calls are not
+ * @DK_NL_STATE_OFFLINE: The backend or device serves no calls, or calls are
+ *   not counted.
+ * @DK_NL_STATE_ONLINE: The backend or device serves calls, or calls are
  *   counted.
- * @DK_NL_STATE_ONLINE: It serves calls. For counters, calls are counted.
  */
 enum dk_nl_state {
 	DK_NL_STATE_OFFLINE,
@@ -22,9 +23,9 @@ enum dk_nl_state {
 
 /**
  * enum dk_nl_provider_state - State of a provider.
- * @DK_NL_PROVIDER_REGISTERED: Its functions can be called.
- * @DK_NL_PROVIDER_UNREGISTERING: It is being unregistered. It serves no new
- *   calls, and the module waits for running ones.
+ * @DK_NL_PROVIDER_REGISTERED: The functions of the provider can be called.
+ * @DK_NL_PROVIDER_UNREGISTERING: The provider is being unregistered. It serves
+ *   no new calls, and the module waits for running calls.
  */
 enum dk_nl_provider_state {
 	DK_NL_PROVIDER_REGISTERED,
@@ -33,8 +34,8 @@ enum dk_nl_provider_state {
 
 /**
  * enum dk_nl_op_flags - How an operator was defined.
- * @DK_NL_OP_ATOMIC: It may be called in any context but NMI.
- * @DK_NL_OP_SAME_DEVICE: Its arguments must be on one device.
+ * @DK_NL_OP_ATOMIC: The operator may be called in any context but NMI.
+ * @DK_NL_OP_SAME_DEVICE: The arguments of a call must be on one device.
  */
 enum dk_nl_op_flags {
 	DK_NL_OP_ATOMIC = 1,
@@ -43,11 +44,12 @@ enum dk_nl_op_flags {
 
 /**
  * enum dk_nl_impl_flags - Properties of a registered function.
- * @DK_NL_IMPL_FALLTHROUGH: It is a fallthrough. Calls skip its key.
- * @DK_NL_IMPL_BOXED: It is boxed: its arguments are in a struct.
- * @DK_NL_IMPL_ACTIVE: It is the newest function at its key and of its device.
- * @DK_NL_IMPL_OFFLINE: Its device or backend is offline, so calls are routed
- *   as if it were absent.
+ * @DK_NL_IMPL_FALLTHROUGH: The function is a fallthrough: calls skip its key.
+ * @DK_NL_IMPL_BOXED: The function is boxed: its arguments are in a struct.
+ * @DK_NL_IMPL_ACTIVE: No newer function is registered at the same key for the
+ *   same device, or, if it belongs to no device, for no device.
+ * @DK_NL_IMPL_OFFLINE: The device or backend of the function is offline, so
+ *   calls are routed as if the function were absent.
  */
 enum dk_nl_impl_flags {
 	DK_NL_IMPL_FALLTHROUGH = 1,
@@ -99,16 +101,17 @@ enum dk_nl_step_kind {
 /**
  * enum dk_nl_verdict - The result of a rule for an entry.
  * @DK_NL_VERDICT_NOT_EVALUATED: The rule is not evaluated.
- * @DK_NL_VERDICT_SERVES: Its function serves the entry.
+ * @DK_NL_VERDICT_SERVES: The function of the rule serves the entry.
  * @DK_NL_VERDICT_AMBIGUOUS: The entry is ambiguous.
  * @DK_NL_VERDICT_MISSING: No rule has a function.
- * @DK_NL_VERDICT_NO_IMPL: Nothing is registered at its key.
+ * @DK_NL_VERDICT_NO_IMPL: Nothing is registered at the key of the rule.
  * @DK_NL_VERDICT_NO_ALIAS: The layout does not have the alias key of the rule.
  * @DK_NL_VERDICT_OUTSIDE: The alias key of the rule does not include the key
  *   of the entry.
  * @DK_NL_VERDICT_BARS: A function bars CompositeImplicitAutograd.
  * @DK_NL_VERDICT_BARS_NOT: No function bars CompositeImplicitAutograd.
- * @DK_NL_VERDICT_BARRED: There is a function, but another one bars it.
+ * @DK_NL_VERDICT_BARRED: The rule has a function, but another function bars
+ *   it.
  * @DK_NL_VERDICT_HAS_ENTRY: The table has an entry for the key.
  * @DK_NL_VERDICT_NO_ENTRY: The table is trimmed and has no entry for the key.
  */
@@ -129,14 +132,17 @@ enum dk_nl_verdict {
 
 /**
  * enum dk_nl_bearing - The effect of a registration on a call.
- * @DK_NL_BEARING_NONE: None. The result would be the same without it.
- * @DK_NL_BEARING_OVERRIDDEN: None. A newer function is registered at its key.
- * @DK_NL_BEARING_SERVES: It serves the call.
- * @DK_NL_BEARING_DECIDES: It does not serve the call, but without it the call
- *   would be routed differently.
- * @DK_NL_BEARING_SET: Without it the effective set would differ, but the same
- *   function would serve.
- * @DK_NL_BEARING_OFFLINE: None. Its device or backend is offline.
+ * @DK_NL_BEARING_NONE: None. The result would be the same without the
+ *   registration.
+ * @DK_NL_BEARING_OVERRIDDEN: None. A newer function is registered at the same
+ *   key.
+ * @DK_NL_BEARING_SERVES: The registration serves the call.
+ * @DK_NL_BEARING_DECIDES: The registration does not serve the call, but
+ *   without it the call would be routed differently.
+ * @DK_NL_BEARING_SET: Without the registration the effective set would differ,
+ *   but the same function would serve the call.
+ * @DK_NL_BEARING_OFFLINE: None. The device or backend of the registration is
+ *   offline.
  */
 enum dk_nl_bearing {
 	DK_NL_BEARING_NONE,
