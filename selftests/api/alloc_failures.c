@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each allocation of each change to a full registry fails in turn. Then nothing must have
- * changed and no memory may be kept. If all allocations fail while a change is undone, the
+ * Makes each allocation of each change to a full registry fail in turn. A failed change must leave
+ * the registry as it was, and keep no memory. If all allocations fail while a change is undone, the
  * registry must be as before the change.
  */
 #include "alloc.h"
@@ -78,7 +78,7 @@ static void refused(int err, const char *culprit)
 
 static u64 hash_before;
 
-/* The steps before the refused one have been undone. Only the generation shows them. */
+/* The steps before the refused one have been undone, so only the generation differs. */
 static void refused_steps(int err, const char *culprit)
 {
 	CHECK(r_hash_queries() == hash_before);
@@ -162,7 +162,9 @@ static void each_allocation_fails(void)
 
 /* ---- changes that are not in the table of scenarios ---------------------- */
 
-/* Without memory, setting a device or backend offline or online fails. Unregistering does not. */
+/*
+ * Without memory, setting a device or backend offline or online fails, but unregistering succeeds.
+ */
 static void offline_and_online_fail_without_memory(void)
 {
 	long before;
@@ -211,7 +213,9 @@ static int define_atomic(void)
 	return dk_op_define(&r_a, &r_new, DK_OP_ATOMIC, &t_why);
 }
 
-/* If a refused change left something behind, the next tables that are built show it. */
+/*
+ * Builds tables after a refused change, to show whether the change left anything in the registry.
+ */
 static void refused_and_built(int err, const char *culprit)
 {
 	refused(err, culprit);

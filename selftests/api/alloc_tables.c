@@ -15,10 +15,10 @@ static unsigned int allocs_of(int (*act)(void))
 }
 
 /*
- * Taking a device offline or online builds only the tables that contain the device. While the
- * device is offline, this is only the operator's table. While it is online, these are the
- * operator's table, the list of the operator's devices, and the two tables in the list: the one for
- * the device and the one for objects on no device. If calls are counted, each table has a copy.
+ * Taking a device offline or online builds only tables of the operator with a function for that
+ * device. Offline: the operator's own table. Online: also the list of its device tables, and the
+ * two tables in that list, one for the device and one for objects on no device. If calls are
+ * counted, each table has a copy.
  */
 static void device_offline_builds_only_its_tables(void)
 {
@@ -49,8 +49,8 @@ static int drain(void)
 }
 
 /*
- * Registers functions of two providers for many operators. Returns the number of allocations with
- * the functions of the first provider only.
+ * Registers functions of two providers for many operators. Returns the number of allocations before
+ * the functions of the second provider are registered.
  */
 static long begin_tables(void)
 {
@@ -189,7 +189,10 @@ static bool function_serves(void)
 	return t_call(op, &x, NULL) != -ENOSYS;
 }
 
-/* If there is no memory for tables after a fallback was unregistered, the rules route calls. */
+/*
+ * If there is no memory for the tables when a fallback is unregistered, calls are routed by the
+ * rules, without tables.
+ */
 static void fallback_unregisters_without_memory(void)
 {
 	unsigned int allocs;
@@ -271,8 +274,8 @@ static void reset_counts(void)
 }
 
 /*
- * Each event is delivered or reported as lost. The result of the change does not depend on which.
- * Returns the number of lost events.
+ * Makes each allocation of a change fail in turn. If the change succeeds, each of its events is
+ * delivered or reported as lost. Returns the number of lost events.
  */
 static unsigned int each_event_alloc_fails(const struct change *c)
 {

@@ -9,7 +9,7 @@ static struct dk_provider author, server;
 static struct dk_local local;
 static struct dk_op *op;
 
-/* Returns the declaration of a caller that can pack the arguments and knows nothing else. */
+/* Returns a declaration that has a name, but no signature and no description of the arguments. */
 static struct dk_op_decl undescribed(void)
 {
 	return (struct dk_op_decl){
@@ -87,7 +87,7 @@ static void call_undescribed(unsigned int flags)
 	CHECK_INT(n, 111);
 	CHECK_OK(dk_call_boxed_key(op, &decl, &local, DK_TRACER, &args));
 	CHECK_INT(n, 222);
-	/* by a frame that the caller enters */
+	/* the caller enters the call and runs its function */
 	enter(&f, &decl, &x);
 	CHECK_OK(f.boxed(&f.call, &args));
 	dk_call_leave(&f);
@@ -131,7 +131,7 @@ static void caller_by_name(void)
 	CHECK_INT(n, 2);
 	CHECK_OK(dk_impls_unregister(&me, impls, &t_why));
 	CHECK_OK(dk_op_undefine(&me, "arg_descriptions::parcel", &t_why));
-	/* another type, and therefore another operator, which has no description */
+	/* another type makes this another operator, which has no description */
 	other.sig = "(struct dk_obj *y)";
 	other.param = NULL;
 	CHECK_OK(dk_op_define(&me, &other, 0, &t_why));

@@ -99,7 +99,7 @@ static void call_uses_keys_of_all_list_elements(void)
 	CHECK_INT(device, number);
 }
 
-/* A list without items is absent, whatever its length is. */
+/* A list whose array pointer is NULL counts as absent, even if its length is not 0. */
 static void list_without_items_is_absent(void)
 {
 	static const struct dk_impl impls[] = {
@@ -551,9 +551,9 @@ static void number_of_objects(void)
 	/* these parentheses are not function calls */
 	CHECK_INT(max_objs(&randn_op, "( (x), (g, x), g ? (&g->dk) : NULL )"), 3);
 	CHECK_INT(max_objs(&randn_op, "( )"), 0);
-	/* without the line, the number is not known */
+	/* without the DK_OP() line, the number is unknown and reported as 0 */
 	CHECK_INT(max_objs(&randn_op, NULL), 0);
-	/* an operator that is held gets a new number with each definition */
+	/* each definition of a held operator sets a new maximum number of objects */
 	CHECK_OK(dk_op_define(&prov, &randn_op, 0, &t_why));
 	held = dk_op_get(t_reg, randn_op.name);
 	CHECK_OK(dk_op_undefine(&prov, randn_op.name, &t_why));

@@ -126,7 +126,7 @@ static void names_of_keys_are_refused(void)
 	CHECK_INT(key, DK_SPARSE);
 }
 
-/* Such a number is 0 if dk_backend_join() failed and did not set it. */
+/* An object has backend 0 if dk_backend_join() failed and did not set the backend's number. */
 static void object_on_no_backend_has_no_keys(void)
 {
 	static const unsigned int none[] = { 0, DK_NUM_BACKENDS + 1, DK_CPU, ~0u };

@@ -156,8 +156,8 @@ static void cannot_be_left(struct dk_frame *c, const char *name)
 }
 
 /*
- * A call that was not entered returns its error when it is run. Leaving it is reported, and leaves
- * no other call.
+ * If entering a call failed, running the call returns the same error. Leaving the call prints a
+ * report, and does not leave any other call.
  */
 static void check_not_entered(unsigned int kind)
 {
@@ -271,7 +271,7 @@ static void batch_counts_as_one_call(void)
 struct batch {
 	struct w_thread thread;
 	unsigned int kind;
-	u32 begun, requested;	/* runs that have ended, and that may begin */
+	u32 begun, requested;	/* number of runs that have ended, and of runs that may begin */
 	u32 left;
 	int err, sum;
 };
@@ -303,8 +303,7 @@ static void request_run(struct batch *b, unsigned int n)
 }
 
 /*
- * Between two runs, unregistering the provider times out. The later runs still run its
- * function.
+ * Unregistering the provider between two runs times out. The later runs still call its function.
  */
 static void check_unregister_waits(unsigned int kind)
 {

@@ -62,7 +62,7 @@ static void grace_period_is_no_cancellation_point(void)
 	w_sleep_us(10000);
 	t_release_and_join(caller);
 	pthread_join(unregistering, NULL);
-	/* the next calls wait for grace periods, too */
+	/* draining and unregistering wait for grace periods, too */
 	t_join(&prov, "again");
 	CHECK_OK(dk_provider_drain(&prov));
 }

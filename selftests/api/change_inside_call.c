@@ -96,7 +96,7 @@ static void begin_as(unsigned int flags, unsigned int key, bool is_fallthrough)
 	of_below = t_impl(&decl, DK_CPU, BELOW);
 }
 
-/* Calls are routed by the rules instead of tables. */
+/* Opens a registry whose calls are routed by the rules instead of tables. */
 static void begin(unsigned int key, bool is_fallthrough)
 {
 	begin_as(DK_REGISTRY_FORCE_RESOLVE, key, is_fallthrough);
@@ -407,8 +407,8 @@ static u64 gone_counts(void)
 }
 
 /*
- * A call is counted after its function was withdrawn. After the drain, the member gone of
- * struct dk_stats must be @gone.
+ * A call is counted after its function was withdrawn. After the drain, the member "gone" of struct
+ * dk_stats must have the value @gone.
  */
 static void count_after_withdrawal(dk_boxed_fn_t fn, u64 gone)
 {

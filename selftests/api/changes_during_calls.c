@@ -162,7 +162,7 @@ static struct driver {
 	struct dk_provider prov;
 	unsigned int backend;
 } drivers[DRIVERS];
-static long *numbers[CARDS];	/* of the cards; freed when a card is unplugged */
+static long *numbers[CARDS];	/* one for each card, freed when the card is unplugged */
 
 static void plug(unsigned int i)
 {

@@ -24,7 +24,7 @@ void counting_begin(void);
 struct counter *counter_new(void);
 /*
  * Adds the calls to churn_served_by_unregistered, and poisons and frees the counter. No call may be
- * inside functions that count here. NULL is allowed.
+ * inside a function that uses @c. NULL is allowed.
  */
 void counter_end(struct counter *c);
 

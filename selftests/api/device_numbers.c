@@ -108,7 +108,7 @@ static void refused_device_uses_up_no_number(void)
 	CHECK_INT(number_of_the_first(true), number_of_the_first(false));
 }
 
-/* Otherwise calls for one device would be slower than calls for others, for no visible reason. */
+/* Calls for a device that is not at its first slot would be slower than calls for others. */
 static void call_finds_each_of_few_devices_at_the_first_slot(void)
 {
 	enum { DEVICES = 12 };

@@ -71,7 +71,9 @@ static void check_served_by(u64 bits, u32 device, u32 want, const void *want_pri
 	CHECK(priv == want_priv);
 }
 
-/* The redispatch of a boxed function does not name the objects. It once lost their device. */
+/*
+ * A boxed function redispatches without naming the objects. An earlier version lost their device.
+ */
 static void boxed_redispatch_keeps_the_device(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1) | DK_KEY_BITS(DK_TRACER);
@@ -119,7 +121,7 @@ static void device_functions_get_its_priv(void)
 #define ONE_BY_ONE	400
 #endif
 
-/* The time for each device once grew with the square of the number of devices. */
+/* Regression test: the time for each device grew with the square of the number of devices. */
 static void operator_with_many_devices(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1);

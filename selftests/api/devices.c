@@ -360,7 +360,9 @@ static void same_device_operator(void)
 	CHECK_OK(route(&c0, &c1));
 	CHECK_OK(dk_device_set_online(t_reg, c1.device, 1, &t_why));
 	CHECK_INT(serves(&c0, &c1, NULL), -EXDEV);
-	/* calls and routes return the same error if nothing serves, or without a definition */
+	/*
+	 * calls and routes return the same error if nothing serves or the operator is not defined
+	 */
 	CHECK_OK(dk_impls_unregister(&cpu, host, &t_why));
 	c0.ks = DK_SET(DK_TRACER);
 	CHECK_INT(serves(&c0, &c1, NULL), route(&c0, &c1));

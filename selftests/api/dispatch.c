@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Repeats TestDispatch of PyTorch's test_dispatch.py (SEMANTICS 11.2.2) with this API, and checks
- * the tables that result from registrations. The statements are those of N, PyTorch 2.14.1.
- * Functions of the operator are named by the position of their registration in the test.
+ * the tables that result from registrations. A comment "states:" gives the number of the statement
+ * in SEMANTICS, for PyTorch 2.14.1. Functions of the operator are named by the position of their
+ * registration in the test.
  */
 #include "orders.h"
 

@@ -109,7 +109,10 @@ static void registries(void)
 	t_close();
 }
 
-/* What registers refuses NULL, and what ends something does nothing for NULL. */
+/*
+ * Functions that register something refuse NULL. Functions that unregister, free or complete
+ * something do nothing for NULL.
+ */
 static void null_arguments(void)
 {
 	struct dk_library lib;
@@ -490,7 +493,7 @@ static void small_and_absent_diag(void)
 	r_close();
 }
 
-/* Checks that the call succeeds and that t_why does not keep an earlier reason. */
+/* Checks that the call succeeds and removes an earlier reason from t_why. */
 #define REPORTS_NOTHING(call)						\
 	do {								\
 		r_poison();						\

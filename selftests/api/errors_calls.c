@@ -150,7 +150,7 @@ static void calls(void)
 	REFUSED_ERR(dk_redispatch_boxed(&c.call, DK_SET(DK_AUTOGRAD_OTHER), &one),
 		    ENOTUNIQ);
 
-	/* without other functions, the error is that the device is gone */
+	/* without other functions, the call fails because the device is gone */
 	CHECK_OK(dk_impls_withdraw(&r_a, impls, &t_why));
 	r_rebase();
 	/* refuses: dk_call_enter_op ENODEV DEVICE_GONE */
@@ -187,7 +187,7 @@ static void calls(void)
 	REFUSED_ERR(dk_redispatch_boxed(&c.call, c0.ks, &one), ENOENT);
 	/*
 	 * A redispatch runs on the thread of its call, so it needs no memory. A boxed redispatch
-	 * has the operator of its call, so the types cannot differ.
+	 * uses the operator of its call, so the types cannot differ.
 	 * cannot: dk_redispatch_boxed EPROTOTYPE SIGNATURE
 	 * cannot: dk_call_redispatch ENOMEM NO_MEMORY
 	 * cannot: dk_redispatch_boxed ENOMEM NO_MEMORY
@@ -197,7 +197,9 @@ static void calls(void)
 	r_close();
 }
 
-/* A call by a declaration of another type fails with -EPROTOTYPE, whatever its route. */
+/*
+ * A call by a declaration of another type fails with -EPROTOTYPE, even if nothing would serve it.
+ */
 static void wrong_type_first(unsigned int flags)
 {
 	static const struct dk_impl impls[] = {

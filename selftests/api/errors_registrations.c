@@ -126,7 +126,7 @@ static void functions_by(register_fn reg)
 
 	bad = good;
 	bad.size = 0;
-	bad.label = (const char *)1;	/* in another version, this might not be a label */
+	bad.label = (const char *)1;	/* this field might not be a label in another version */
 	bad.op = NULL;
 	/* refuses: dk_impls_register EINVAL BAD_SIZE */
 	/* refuses: dk_backend_impls_register EINVAL BAD_SIZE */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests explanations of random programs. Removing a registration that an explanation names must
- * change the entry. Removing a registration that it calls irrelevant must not.
+ * change the entry. Removing a registration that the explanation reports as irrelevant must not.
  */
 #include "test.h"
 
@@ -204,7 +204,7 @@ static bool try_without(const struct dk_step *s)
 	return held;
 }
 
-/* Checks that without the registration that a mask step names, another one is in the entry. */
+/* Leaves out the registration that a mask step names, and checks that the entry has another one. */
 static bool try_without_mask(const struct dk_step *s)
 {
 	unsigned int slot = dk_key_slot(NULL, s->key);
@@ -300,7 +300,7 @@ static void random_programs(void)
 	       count[DK_BEARING_DECIDES], count[DK_BEARING_SET]);
 	t_note("%u are overridden, %u are not used", count[DK_BEARING_OVERRIDDEN],
 	       count[DK_BEARING_NONE]);
-	/* each of them must occur, or nothing was tested */
+	/* each kind of step must occur, or the test has tested nothing */
 	for (i = 0; i < ARRAY_SIZE(count); i++)
 		CHECK(count[i] > 0);
 }

@@ -236,7 +236,7 @@ static void delay_alloc(void)
 
 #define RESULT(result)	(1U << (result))
 
-/* Checks that each path has had @result if it is one of @results, and not otherwise. */
+/* Checks that each path has returned @result if @results contains it, and not otherwise. */
 static void check_result(enum result result, unsigned int results)
 {
 	static const char *const names[] = { "own", "fallback or other", "none", "wrong" };
@@ -304,8 +304,8 @@ static int register_own(void)
 }
 
 /*
- * The function stays until the fallback is registered, and the fallback until the function is
- * registered again.
+ * The function is unregistered after the fallback is registered, and the fallback after the
+ * function is registered again.
  */
 static int replace_by_fallback_and_back(void)
 {

@@ -104,8 +104,8 @@ static const char *route_label(u64 bits)
 }
 
 /*
- * An ambiguous entry has no function, like a fallthrough. But it must not be masked, and the masks
- * of fallthroughs must not change.
+ * An ambiguous entry has no function, like the entry of a fallthrough. But its key must not be
+ * masked, and the masks of fallthroughs must not change.
  */
 static void ambiguous_entry_is_not_masked(void)
 {
@@ -145,7 +145,7 @@ static void ambiguous_entry_is_not_masked(void)
 		}
 }
 
-/* The rules once reported this entry without the label of the fallthrough. */
+/* Regression test: the rules reported this entry without the label of the fallthrough. */
 static void fallthrough_in_entry_0_has_a_name(void)
 {
 	static const unsigned int at[] = {
@@ -237,8 +237,8 @@ static int cover_guest(void)
 }
 
 /*
- * The redispatch once failed with -ENOSYS, because the entry became a fallthrough after the mask of
- * the call was computed.
+ * Regression test: the redispatch failed with -ENOSYS, because the entry became a fallthrough after
+ * the mask of the call was computed.
  */
 static void redispatch_to_a_new_fallthrough(void)
 {

@@ -163,7 +163,7 @@ static void shuffle(unsigned int *order, unsigned int n)
 	}
 }
 
-/* Frames are left in random order. Between these steps, nested calls use the slots, too. */
+/* Frames are left in random order. Nested calls between these steps also use the slots. */
 static void frames_left_in_any_order(void)
 {
 	static const unsigned int numbers[] = { 1, SLOTS - 1, SLOTS, SLOTS + 1, MOST };
@@ -194,7 +194,7 @@ static void frames_left_in_any_order(void)
 
 #define LEVELS	45
 
-static unsigned int first_frame;	/* of the handler or of the interrupted call */
+static unsigned int first_frame;	/* 0 in the interrupted call, LEVELS in the handler */
 static unsigned int left_at[LEVELS];
 
 /* Each level of nested calls enters a frame, which another level leaves. */
@@ -280,7 +280,7 @@ static void *call_until_ended(void *unused)
 	return NULL;
 }
 
-/* After the thread was joined, none of its calls delays unregistering. */
+/* Checks that no call of the joined thread delays unregistering. */
 static void check_no_call_is_inside(void)
 {
 	CHECK_INT(num_inside(), 0);
@@ -398,8 +398,8 @@ static void long_call_keeps_one_table(void)
 static unsigned int retired_in_child;
 
 /*
- * In the child, no call of another thread delays freeing, and the memory that another thread was
- * about to free is not counted.
+ * In the child, no call of another thread delays freeing. Memory that another thread was about to
+ * free is not counted.
  */
 static int free_in_child(void)
 {
@@ -503,8 +503,7 @@ static void *drain_elsewhere(void *data)
 }
 
 /*
- * For some tables, another thread has waited for the grace period, but has not freed them
- * yet.
+ * Another thread has waited for the grace period of some tables, but has not freed them yet.
  */
 static void fork_before_tables_are_freed(void)
 {
@@ -654,7 +653,7 @@ static const struct dk_impl steps[] = {
 	DK_IMPL(step, DK_CPU, step_here),
 };
 
-/* The call has a frame, and its redispatch, which the fast path makes, has none. */
+/* The call has a frame. Its redispatch takes the fast path and has none. */
 static void redispatch_from_a_frame(void)
 {
 	struct dk_provider me = DK_PROVIDER("fast");

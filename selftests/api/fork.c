@@ -171,8 +171,8 @@ static int child_with_counters(void)
 }
 
 /*
- * Starts threads that make their first call and end, and calls from this thread. With a sanitizer,
- * it starts no threads, because a child inherits the sanitizer's locks as they were.
+ * Starts threads that make their first call and end, and makes calls from this thread. Starts no
+ * threads with a sanitizer, because a child inherits the sanitizer's locks as they were.
  */
 static void *count_calls(void *data)
 {

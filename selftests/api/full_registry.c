@@ -26,8 +26,8 @@ static int serve_boxed(struct dk_call *c, void *args)
 }
 
 /*
- * Registers fallbacks and functions that the tables and the classes of operators depend on, so that
- * anything that an undone change leaves behind shows.
+ * Registers fallbacks and functions that affect the tables and the classes of operators. They make
+ * visible whatever an undone change leaves in the registry.
  */
 static void open_beside(void)
 {
@@ -221,8 +221,9 @@ void r_poison(void)
 }
 
 /*
- * Builds all tables again, twice. If a refused request left something behind, one of the builds or
- * a query finds it. In the kernel only every fourth time, because an emulated machine is slow.
+ * Builds all tables again, twice. If a refused request left something in the registry, one of the
+ * builds or a query finds it. In the kernel, only every fourth call does this, because an emulated
+ * machine is slow.
  */
 static void build_tables_again(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opens a registry that has something of every kind, and compares its whole state, which a failed
- * request must not change.
+ * Opens a registry that has registrations of every kind, and checks that a failed request does not
+ * change its state.
  *
  * A comment "refuses: FUNCTION ERRNO REASON" marks the test of an error. "cannot: FUNCTION
- * ERRNO REASON" marks a documented error that cannot occur; the test shows that, or the
- * text gives the reason. scripts/check-errnos compares these with the headers.
+ * ERRNO REASON" marks a documented error that cannot occur; the test shows this, or the comment
+ * gives the reason. scripts/check-errnos compares these with the headers.
  */
 #ifndef _SELFTESTS_API_FULL_REGISTRY_H
 #define _SELFTESTS_API_FULL_REGISTRY_H
@@ -30,9 +30,9 @@ void r_close(void);
 /* Returns a hash of the results of all queries. */
 u64 r_hash_queries(void);
 
-/* Saves the current state for later comparisons; for changes that were intended. */
+/* Saves the current state for later comparisons, after an intended change. */
 void r_rebase(void);
-/* Fills t_why, so that a request which does not set it is found. */
+/* Fills t_why, so that a check finds a request that does not set it. */
 void r_poison(void);
 /*
  * Checks the error, the reason and the name of a refusal; NULL for any name. Checks that nothing
@@ -47,8 +47,8 @@ void r_refused_err(const char *file, int line, const char *what, int err,
 unsigned int r_alloc_step(void);
 /*
  * Makes each allocation of @act fail in turn, until @act succeeds. If @act fails, it must return
- * -ENOMEM and keep no memory. Unless it is NULL, @refused makes more checks then. Returns the
- * number of failures.
+ * -ENOMEM and keep no memory. After each failure, calls @refused for more checks, unless @refused
+ * is NULL. Returns the number of failures.
  */
 typedef void (*r_refused_fn)(int err, const char *culprit);
 unsigned int r_each_fails(int (*act)(void), r_refused_fn refused, const char *culprit);

@@ -416,7 +416,7 @@ int r_release_and_unregister(void)
 	return err ? err : dk_library_unregister(&r_library);
 }
 
-/* Unregisters the library without releasing its entry, which is unregistered with it. */
+/* Unregisters the library, and its entry with it. Does not release the entry first. */
 int r_unregister_with_entry(void)
 {
 	int err = dk_library_unregister(&r_library);

@@ -17,7 +17,7 @@ extern struct dk_op_decl r_untyped, r_lib_op;
 extern struct dk_op_decl r_many_decl[R_MANY];	/* of r_register_many() */
 extern struct dk_impl r_one;			/* of r_register_one() */
 extern struct dk_library r_library;
-extern struct dk_handle r_handle;		/* of its entry */
+extern struct dk_handle r_handle;		/* of the library's entry */
 
 /* Registrations of providers, operators, functions, fallbacks and devices, and their removal. */
 int r_register_provider(void);

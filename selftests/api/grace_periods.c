@@ -50,9 +50,9 @@ static void wait_for_one(void)
 
 /*
  * Returns RCU's sequence number at the end of a full grace period that would begin now. Each grace
- * period adds 4 (1 << RCU_SEQ_CTR_SHIFT; the low bits are set while one is running), and 2 in a
- * kernel for one CPU (TINY_RCU). If another grace period begins before the second read, the
- * difference is one grace period larger.
+ * period adds 4: 1 << RCU_SEQ_CTR_SHIFT, because the low bits are set while one is running. In a
+ * kernel for one CPU (TINY_RCU), each adds 2. If another grace period begins before the second
+ * read, the difference is one grace period larger.
  */
 static unsigned long sequence(void)
 {

@@ -180,8 +180,9 @@ static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
 }
 
 /*
- * A redispatch uses its keyset unchanged, including keys that fall through, unless the highest key
- * falls through. It has no sequence number, even with an autograd key.
+ * A redispatch uses its keyset unchanged, including keys that fall through. The keyset is masked
+ * only if its highest key falls through. A redispatch has no sequence number, even with an autograd
+ * key.
  */
 static void redispatch_keeps_its_keyset(void)
 {

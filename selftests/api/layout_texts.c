@@ -142,7 +142,7 @@ static void below_uses_the_layout_of_the_registry(void)
 	x = t_obj(DK_KEY_BITS(DK_CPU) | dk_key_set(dk_registry_layout(t_reg), key).bits);
 	CHECK_OK(turn_at(op, &dk_local_default, &x, &depth));
 	CHECK_INT(depth, 1);
-	/* once more, since the signatures are not compared again */
+	/* call again: this time the signatures are not compared */
 	CHECK_OK(turn_at(op, &dk_local_default, &x, &depth));
 	CHECK_INT(depth, 2);
 	dk_op_put(op);
@@ -250,7 +250,7 @@ static void size_of_a_text_is_limited(void)
 	refused(SMALL_HEAD SMALL_KEYS "aliases " EIGHT("A") "A9", DK_WHY_LAYOUT_SIZE,
 		"line 4: A9");
 
-	/* as many as are possible: 16 backends and 48 functionalities, 64 together */
+	/* the maximum: 16 backends and 48 functionalities, 64 together */
 	l = dk_layout_parse("layout full\nbackends " SIXTEEN("B") "\nfunctionalities Undefined "
 			    "D1* D2* D3* D4* D5* D6* D7* D8* D9* Da* Db* Dc* Dd* De* Df* "
 			    "Dg* Dh* Di* Dj* Dk* Dl* Dm* Dn* Do* Dp* Dq* Dr* Ds* Dt* Du* "

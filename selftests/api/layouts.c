@@ -39,7 +39,9 @@ static void strict_parsing_with_a_bound_name(void)
 	unsigned int key = 77;
 
 	r_open();
-	/* r_edu is PrivateUse1, because "edu" was the first name that a provider joined */
+	/*
+	 * r_edu is PrivateUse1, because "edu" is the first private backend that a provider joined
+	 */
 	CHECK_INT(r_edu, DK_BACKEND_PRIVATEUSE1);
 	CHECK_OK(dk_registry_key_parse_strict(t_reg, "EDU", &key, &t_why));
 	CHECK_INT(key, DK_PRIVATEUSE1);
@@ -149,7 +151,7 @@ static void numbers_of_devices_and_layouts(void)
 		CHECK_STR(dk_tensor_layout_name(NULL, i), layouts[i]);
 	}
 	CHECK(!dk_tensor_layout_name(NULL, 8));
-	/* 1.13 has neither MTIA nor Jagged, and ORT instead of MAIA */
+	/* 1.13 has no MTIA and no Jagged, and has ORT instead of MAIA */
 	CHECK_INT(dk_device_type_number(old, "PrivateUse1", &t_why), 19);
 	CHECK_STR(dk_device_type_name(old, 19), "PrivateUse1");
 	CHECK(!dk_device_type_name(old, 20));

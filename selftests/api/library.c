@@ -125,7 +125,7 @@ static void fallbacks(void)
 	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_register(&keyless, &t_why));
-	/* SEMANTICS 8.2: a library without a namespace is for names without one */
+	/* SEMANTICS 8.2: a library without a namespace has only names without a namespace */
 	CHECK_INT(dk_library_impl(&keyless, &fn, NULL, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_NAMESPACE);
 	plain = t_impl(&bare, DK_CPU, 1);
@@ -335,7 +335,7 @@ static void class_of_a_held_operator_is_fixed(void)
 	close();
 }
 
-/* PyTorch's test_def_impl_schema_mismatch (SEMANTICS 11.2), in both orders. */
+/* Repeats PyTorch's test_def_impl_schema_mismatch (SEMANTICS 11.2) in both orders. */
 static void schema_mismatch_is_refused(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);

@@ -170,8 +170,8 @@ static void refused_functions(void)
 }
 
 /*
- * A release by another library would wait for the calls of the wrong provider, and would free what
- * running calls use.
+ * Releasing a handle with another library is refused. It would wait for the calls of the wrong
+ * provider, and would free memory that running calls use.
  */
 static void handle_of_another_library(void)
 {

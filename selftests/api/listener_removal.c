@@ -243,7 +243,7 @@ struct remover {
 	struct watcher *w;
 	int (*remove)(struct watcher *w);
 	int err;
-	u32 inside;	/* functions that were running when it returned */
+	u32 inside;	/* number of functions that were running when the removal returned */
 	u32 done;
 };
 
@@ -256,7 +256,9 @@ static void run_remover(void *data)
 	w_store(me->done, 1);
 }
 
-/* Two threads unregister while a function runs. Neither thread returns before the function. */
+/*
+ * Two threads unregister while a function runs. Neither request returns before the function does.
+ */
 static void both_wait(struct watcher *w, int (*remove)(struct watcher *))
 {
 	static struct remover removers[2];
@@ -269,7 +271,7 @@ static void both_wait(struct watcher *w, int (*remove)(struct watcher *))
 		if (!start(&removers[i].thread, run_remover, &removers[i]))
 			return;
 	}
-	/* time in which a wait that ends too early does end */
+	/* a wait that ends too early ends during this time */
 	for (i = 0; i < 30; i++)
 		asleep();
 	CHECK(!w_load(removers[0].done) && !w_load(removers[1].done));

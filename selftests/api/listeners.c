@@ -215,7 +215,10 @@ static void unregister_one(struct dk_hooks *h, const struct dk_hook_info *info)
 	refused = dk_listener_unregister(&one.l);
 }
 
-/* A listener can wait for a read-side critical section, which must not wait for a listener. */
+/*
+ * A listener can wait for a read-side critical section to end. So inside a section, a wait for a
+ * listener is refused.
+ */
 static void atomic_call_cannot_unregister_a_listener(void)
 {
 	struct dk_hooks hooks = { .size = sizeof(hooks), .before = unregister_one };

@@ -47,7 +47,7 @@ static void single_keys(void)
 	CHECK_INT(dk_local_is_included(&local, DK_TRACER), 0);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOCAST_CPU), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD_CPU), 0);
-	/* the keyset of these keys is empty, and every set contains the empty set */
+	/* the keysets of these keys are empty, and every set contains the empty set */
 	CHECK_INT(dk_local_is_included(&local, DK_UNDEFINED), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD), 1);
 
@@ -338,7 +338,10 @@ static int plain_cpu(struct dk_call *c, struct dk_obj *x, int *num_served)
 	return 0;
 }
 
-/* Calls plain with its own local state, and with the test's, in which the mode may be on. */
+/*
+ * Calls "plain" with the local state of this call, and with that of the test, in which the mode may
+ * be on.
+ */
 static int composite_any(struct dk_call *c, struct dk_obj *x, int *num_served)
 {
 	return plain_in(dk_call_local(c), x, num_served) ?: plain_in(&local, x, num_served);
@@ -382,7 +385,7 @@ static void mode_key(void)
 }
 
 #if !T_KERNEL
-/* The same guards on the thread's own state. */
+/* Uses the same guards on the local state of the thread. */
 static void guards_of_the_thread(void)
 {
 	struct dk_local *own = dk_local_current();

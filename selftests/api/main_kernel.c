@@ -4,9 +4,9 @@
  * fail. The results are in debugfs:
  *
  * dk_api_test/results		KTAP
- * dk_api_test/registrations	when registrations.txt has been written to this file and the
- *			file is closed, the suite "pytorch_operators" runs. Then its
- *			KTAP can be read here
+ * dk_api_test/registrations	when registrations.txt is written here and the file is
+ *			closed, the suite "pytorch_operators" runs; its KTAP can
+ *			then be read here
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -3,7 +3,7 @@
  * Runs the API tests as a program: api_test [-r REGISTRATIONS] [SUITE...]
  *
  * The default of -r is registrations.txt in $DK_VECTORS/pytorch-2.14.
- * $DK_MOST: registration_order tries sets of up to this many registrations (5).
+ * $DK_MOST: registration_order tries sets of up to this many registrations (default 5).
  * $DK_SUITES: suites to run if the command has none, separated by spaces.
  */
 #include "pytorch_operators.h"

@@ -24,7 +24,7 @@ static int nomem_cpu(struct dk_call *c, struct dk_obj *x, int *served_by)
 static const struct dk_impl nomem_impls[] = { DK_IMPL(nomem, DK_CPU, nomem_cpu) };
 static struct dk_provider me = DK_PROVIDER("nomem");
 
-/* Checks that a call fails for lack of memory; does not need r_open() of full_registry.h. */
+/* Checks that a call fails for lack of memory. Unlike REFUSED(), works without r_open(). */
 #define NO_MEMORY(call, culprit)					\
 	do {								\
 		r_poison();						\
@@ -267,7 +267,7 @@ static u64 uncounted(void)
 	return s.uncounted;
 }
 
-/* There is memory for the thread's record, but not for its counters. */
+/* Makes calls with memory for the thread's record, but not for its counters. */
 static void *call_uncounted(void *data)
 {
 	dk_test_fail_alloc(2);
@@ -335,8 +335,8 @@ static unsigned int backend;
 
 /*
  * Unregisters the guest while allocation @nth fails. Its functions are removed in any case. If
- * there is no memory for a wait with a deadline, increments *@late and waits without one. Returns
- * the number of allocations that failed.
+ * there is no memory for a wait with a deadline, increments *@late and waits without a deadline.
+ * Returns the number of allocations that failed.
  */
 static unsigned int unregister_guest(struct dk_op *op, unsigned int nth, unsigned int *late)
 {
@@ -403,7 +403,7 @@ static int release_name(void)
 	return err;
 }
 
-/* If a name is released, its backend comes online; otherwise the name stays. */
+/* If releasing a name succeeds, its backend comes online; if it fails, the name stays. */
 static void name_is_released_without_memory(void)
 {
 	static const struct dk_impl impls[] = {
@@ -431,8 +431,8 @@ static struct dk_op_decl decl;
 static struct dk_op *op;
 
 /*
- * A delayed reader has an old table, but finds functions that were registered later: one that may
- * sleep, or one of another type.
+ * A delayed reader has an old table, but finds functions that were registered later. They may
+ * sleep, or have another type.
  */
 static void atomic_call_uses_an_old_table(void)
 {

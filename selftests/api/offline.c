@@ -245,7 +245,8 @@ struct caller {
 	struct dk_op *op;
 	struct dk_obj x;
 	bool stop;
-	int err;		/* of a call that failed; the thread continues when it is 0 */
+	int err;		/* of a call that failed; the thread makes no calls until the test
+				 * sets @err to 0 */
 };
 
 static void call_on(void *data)
@@ -279,8 +280,8 @@ static bool switch_off_and_on(struct caller *c, u32 device)
 }
 
 /*
- * A device is offline before the first of many tables changes. So a call that no longer finds the
- * device's function fails with -ENODEV, and not with -ENOSYS.
+ * A device is marked offline before the first of many tables changes. So a call that no longer
+ * finds the device's function fails with -ENODEV, and not with -ENOSYS.
  */
 static void device_is_offline_before_tables_change(void)
 {

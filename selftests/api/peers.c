@@ -23,7 +23,10 @@ static void setup(unsigned int flags)
 	op = t_get("peers::op");
 }
 
-/* 1: the backend of the set merged with the local state selects the fallthrough mask. */
+/*
+ * 1: local state is merged with the objects' keys first; the backend of the result selects the
+ * fallthrough mask.
+ */
 static void mask_uses_the_merged_keyset(void)
 {
 	static struct dk_impl impls[4];
@@ -142,7 +145,7 @@ static void handle_of_an_undefined_operator(void)
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
 }
 
-/* 4: keys of another layout or ABI are refused. */
+/* 4: registrations made for another layout or ABI are refused. */
 static void other_layouts_are_refused(void)
 {
 	struct dk_provider other = DK_PROVIDER("other");
@@ -166,7 +169,7 @@ static void other_layouts_are_refused(void)
 	t_close();
 }
 
-/* 5: a driver that fails to load after some of its registrations. */
+/* 5: a driver fails to load after it has made some of its registrations. */
 static void half_registered_driver_unregisters(void)
 {
 	static struct dk_op_decl mine;
@@ -365,7 +368,7 @@ static void keys_above_255(void)
 		seen |= 1u << kind;
 		t_pause();
 	}
-	/* both kinds of keys were tested */
+	/* per-backend keys and alias keys were tested */
 	CHECK_INT(seen, 1u << DK_KIND_PER_BACKEND | 1u << DK_KIND_ALIAS);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_OK(dk_listener_unregister(&l));
@@ -374,7 +377,7 @@ out:
 	dk_layout_free(many);
 }
 
-/* 12: nothing is read out of bounds, whatever the bits and numbers. */
+/* 12: unknown bits and numbers cause no read out of bounds. */
 static void bits_and_numbers_out_of_bounds(void)
 {
 	static const char *const layouts[] = { "v1", "pytorch-1.13" };
@@ -482,7 +485,7 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(dk_device_unregister(&b, before.device, &t_why), -ENODEV);
 		t_unregister(&b);
 		CHECK_INT(t_call(handle, &before, NULL), -ENOENT);
-		/* the handle is valid for the new driver, but the old object is not */
+		/* the handle is valid with the new driver, but the old object is not */
 		t_join(&b, "b");
 		CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
 		CHECK_OK(dk_backend_join(&b, "card", 0, 0, &backend, &t_why));

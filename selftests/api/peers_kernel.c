@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests for bugs of other projects that can only occur in the kernel: with a CPU that goes offline
- * (16), and with a driver that unregisters while its own thread is inside a call (18).
+ * Tests for bugs of other projects that can only occur in the kernel: a CPU goes offline (16), and
+ * a driver unregisters while its own thread is inside a call (18).
  */
 #include <linux/completion.h>
 #include <linux/cpu.h>
@@ -24,7 +24,7 @@ static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *r
 {
 	complete(&inside);
 	wait_for_completion(resume);
-	/* time in which an unregistering that does not wait would return */
+	/* without a wait, the request to unregister would return during this time */
 	msleep(50);
 	WRITE_ONCE(returned, true);
 	return 0;
@@ -178,7 +178,7 @@ static int work(void *data)
 	return 0;
 }
 
-/* What the exit function of a driver must do, in the order in which it must do it. */
+/* Does what the exit function of a driver must do, in the required order. */
 static void driver_unregisters_while_its_thread_calls(void)
 {
 	static struct worker worker;

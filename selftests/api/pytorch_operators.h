@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Declares the text of registrations.txt, which pytorch_operators.c modifies. NULL without a text.
+ * Declares the text of registrations.txt, or NULL. pytorch_operators.c modifies the text.
  */
 #ifndef _SELFTESTS_API_PYTORCH_OPERATORS_H
 #define _SELFTESTS_API_PYTORCH_OPERATORS_H

@@ -3,11 +3,10 @@
  * The order of registration and removal does not matter. The state of a registry depends
  * only on the set of registrations, and at each key on which one is the newest.
  *
- * The items below are registrations. For every set of up to t_most items, each item of the
- * set is removed and registered again, so every edge of the lattice of sets is walked in both
- * directions. After each step, everything that the API returns is compared with the result of
- * the rules for the set. The oldest item is removed first and becomes the newest one, so the
- * registry's lists are in many different orders. To go to the next set, the newest item is
+ * The items below are registrations. For every set of up to t_most items, each item of the set is
+ * removed and registered again. After each step, everything that the API returns is compared with
+ * the result of the rules for the set. The oldest item is removed first and becomes the newest one,
+ * so the registry's lists are in many different orders. Before the next set, the newest item is
  * removed.
  *
  * This suite is longer than others, because the rules, the checks of the registry's state and
@@ -38,7 +37,10 @@ struct item {
 #define PASS_AT(key)		ONE(FUNCTION, key, true)
 
 static const struct item items[] = {
-	/* aliases; DK_UNDEFINED is the catch-all, and registers at CompositeImplicitAutograd */
+	/*
+	 * aliases; DK_UNDEFINED is the catch-all key, and its functions are at
+	 * CompositeImplicitAutograd
+	 */
 	AT(DK_COMPOSITE_IMPLICIT_AUTOGRAD),
 	AT(DK_UNDEFINED),
 	AT(DK_COMPOSITE_EXPLICIT_AUTOGRAD),
@@ -53,7 +55,7 @@ static const struct item items[] = {
 	AT(DK_SPARSE_CSR),
 	AT(DK_NESTED_TENSOR),
 	AT(DK_AUTOGRAD_FUNCTIONALITY),
-	/* runtime keys of every class; the two functions at DK_CPU form a stack */
+	/* runtime keys of every class; of the two items at DK_CPU, the newer overrides the older */
 	AT(DK_CPU),
 	PASS_AT(DK_CPU),
 	AT(DK_SPARSE_CPU),
@@ -88,8 +90,8 @@ struct rules {
 	bool there;		/* false for most keys in a trimmed table */
 	u64 direct, nonfunctional, explicit, nested, implicit, autograd, batched;
 	u64 fallback;
-	u64 no_math;		/* with any of these, implicit does not serve */
-	u64 ambiguous;		/* with any of these, implicit is ambiguous */
+	u64 no_math;		/* with any of these, CompositeImplicitAutograd does not serve */
+	u64 ambiguous;		/* with any of these, CompositeImplicitAutograd is ambiguous */
 };
 
 /* The expected content of an entry. */
@@ -293,7 +295,10 @@ static bool falls_through(const struct want *w)
 	return w->reg != NO_REG && (fallthroughs & REG_BIT(w->reg));
 }
 
-/* Returns whether a call's set loses the functionality. A key without an entry removes nothing. */
+/*
+ * Returns whether the entry's functionality is masked out of a call's keyset. An entry that is not
+ * in the table masks nothing.
+ */
 static bool masks(unsigned int t, unsigned int slot)
 {
 	return rules[slot].there && falls_through(&want[t][slot]);
@@ -330,7 +335,7 @@ static bool entry_right(unsigned int t, unsigned int slot)
 				   number[t] : 0);
 }
 
-/* Checks a call with an object of the entry's key, on device @t unless that is 0. */
+/* Checks a call with an object of the entry's key, on device @t, or on no device if @t is 0. */
 static bool call_right(unsigned int t, unsigned int slot)
 {
 	struct dk_obj x = { rules[slot].ks, number[t], 0 };
@@ -386,7 +391,7 @@ static bool keys_right(unsigned int t, unsigned int slot)
 		return false;
 	if (t || (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK))
 		return true;
-	/* a building block has the entry of its first backend */
+	/* a building block uses the entry of its first backend */
 	return key_right(0, key, kind == DK_KIND_ALIAS ? 0 :
 			 rules[dk_key_slot(l, dk_runtime_key(l, key, 1))].fallback);
 }
@@ -725,13 +730,13 @@ static void every_order(void)
 	walk("v1", 0, t_most);
 }
 
-/* The same without tables. */
+/* Walks through all sets in a registry without tables. */
 static void every_order_without_tables(void)
 {
 	walk("v1", DK_REGISTRY_FORCE_RESOLVE, t_most > 2 ? 2 : t_most);
 }
 
-/* The same with a table of eight entries. */
+/* Walks through all sets with a table of eight entries. */
 static void every_order_in_a_trimmed_table(void)
 {
 	walk("v1+trimmed", 0, t_most > 2 ? 2 : t_most);

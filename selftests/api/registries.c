@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests registries: flags, generation, and the default registry. Calls in one registry do not
- * affect another registry, where unregistering neither waits for these calls nor fails with
+ * affect another registry: unregistering there neither waits for these calls nor fails with
  * -EDEADLK.
  */
 #include "test.h"
@@ -242,7 +242,7 @@ static void put(void *data)
 	dk_op_put(data);
 }
 
-/* An operator that is put too often stays as it was, and the registry can be freed. */
+/* Putting an operator too often has no effect, and the registry can be freed. */
 static void operator_is_put_more_often_than_got(void)
 {
 	static struct dk_provider prov;

@@ -273,7 +273,7 @@ static void compared(const char *declared, const char *inferred, unsigned int re
 	dk_schema_free(b);
 }
 
-/* PyTorch's test_def_impl_schema_mismatch (SEMANTICS 11.2), and other differences */
+/* Compares schemas as PyTorch's test_def_impl_schema_mismatch does (SEMANTICS 11.2), and others. */
 static void compare(void)
 {
 	compared("f(Tensor x, int[2] y=1) -> Tensor(a!)", "(Tensor _0, int[] _1) -> Tensor _0",
@@ -412,7 +412,7 @@ static void declaration_of_a_schema(void)
 				 .key = DK_CPU, .flags = DK_IMPL_F_BOXED,
 				 .size = sizeof(impl) };
 	decl->name = "schema::sum";
-	/* the name must be that of the schema */
+	/* the operator must have the name in the schema */
 	CHECK_INT(dk_op_define(&prov, decl, 0, &t_why), -EINVAL);
 	decl->name = "schema::sum.of";
 	CHECK_OK(dk_op_define(&prov, decl, 0, &t_why));

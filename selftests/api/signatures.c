@@ -55,7 +55,7 @@ static int stranger_4(struct dk_call *c, struct dk_obj *x, long *served_by)
 
 static int stranger_err, retyped_err;
 
-/* Redispatches with the macros of other operators, and then with its own. */
+/* Redispatches with the macros of other operators, and then with that of its own operator. */
 static int typed_astray(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
 	long other = 0;
@@ -167,8 +167,8 @@ static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
 }
 
 /*
- * Calls by handle compare types even if the declaration has matched before: it can be a changed
- * copy, or the operator can have a new definition.
+ * Calls by handle compare types even if the declaration has matched before. The declaration can be
+ * a changed copy, or the operator can have a new definition.
  */
 static void types_are_compared_by_handle(void)
 {
@@ -318,7 +318,10 @@ static void unused_name_takes_another_type(void)
 	t_close();
 }
 
-/* A replaced operator is used again for the next definition that fits, even after others. */
+/*
+ * A replaced operator is used again for the next definition that fits, even after definitions that
+ * did not fit.
+ */
 static void replaced_operators_are_used_again(void)
 {
 	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };

@@ -8,7 +8,7 @@
 
 #include "core/change/change.h"
 
-#define OPS	140		/* so many that the table of names is replaced */
+#define OPS	140		/* enough to make the table of names grow */
 #define STRIDE	61		/* operators are not defined in the order of their names */
 #define FEW	6
 #define MANY	4096
@@ -77,7 +77,7 @@ static void check_list(void)
 	CHECK_INT(dk_registry_next_op(t_reg, after, &info), -ENOENT);
 }
 
-/* Checks that each sorted operator points to the one that a search finds after it. */
+/* Checks that each sorted operator points to its successor in a search. */
 static void check_links(void)
 {
 	const struct dk_op *op = t_reg->first;
@@ -89,8 +89,9 @@ static void check_links(void)
 }
 
 /*
- * Checks that a search from each name on, and after it, finds the first operator that exists.
- * Unless @all operators are sorted, the search may skip those that are not.
+ * For each name, searches for the first operator with that name or a later one, and for the first
+ * with a later name. Checks that the right operators are found. Unless @all operators are sorted, a
+ * search may skip unsorted ones.
  */
 static void check_searches(bool all)
 {
@@ -112,7 +113,10 @@ static void check_searches(bool all)
 	mutex_unlock(&t_reg->lock);
 }
 
-/* Sorts up to @n parts of @work. Returns how many were needed, or 0 if operators are left. */
+/*
+ * Sorts in up to @n parts, each with @work steps. Returns how many parts were needed, or 0 if some
+ * operators are not sorted yet.
+ */
 static unsigned int put_pieces(unsigned int n, unsigned int work)
 {
 	unsigned int i = 0;
@@ -127,9 +131,9 @@ static unsigned int put_pieces(unsigned int n, unsigned int work)
 }
 
 /*
- * Defines some operators. Sorts them all when there are @listed, and sorts @pieces parts after the
- * last one. Then adds or removes operator @n, and checks the list. Returns whether all operators
- * were sorted before this change.
+ * Defines some operators. Sorts all of them when @listed are defined, and sorts in @pieces parts
+ * after all are defined. Adds or removes operator @n, and checks the list. Returns whether all
+ * operators were sorted before operator @n was added or removed.
  */
 static bool change_between(unsigned int listed, unsigned int pieces, unsigned int n, bool is_added)
 {
@@ -205,7 +209,7 @@ static void work_grows_with_n_log_n(void)
 	CHECK(work_for(MANY, MANY) <= PIECE);
 }
 
-/* Returns the number of operators that a search for a sorted name passes. */
+/* Returns the depth of a sorted operator in the tree. */
 static unsigned int depth_of(const char *name)
 {
 	const struct dk_op *op = t_reg->order;
@@ -366,7 +370,10 @@ static void pin(unsigned int i)
 	mutex_unlock(&t_reg->lock);
 }
 
-/* An operator that was sorted and replaced is used again, and sorted with a new table of names. */
+/*
+ * A sorted operator is replaced by one with another signature. It is defined again later, when the
+ * table of names has grown, and must be sorted again.
+ */
 static void replaced_operator_is_sorted_again(void)
 {
 	struct dk_op_decl other;

@@ -8,7 +8,7 @@
 
 #define MAX_ITEMS	5
 
-/* A function at this key, registered by a separate call. */
+/* A function at this key. It is registered by a request of its own. */
 struct item {
 	u16 key;
 };
@@ -154,7 +154,7 @@ static void every_order(const struct item *items, unsigned int n,
 
 /* ---- the cases, one by one ---------------------------------------------------- */
 
-/* Sparse<b>, Quantized<b>, SparseCsr<b> together with CompositeImplicitAutograd. */
+/* Functions at Sparse<b>, Quantized<b> or SparseCsr<b>, and at CompositeImplicitAutograd. */
 static void autogradother_turns_ambiguous(void)
 {
 	static const u16 functionality[] = {
@@ -201,7 +201,7 @@ static void autogradother_of_plain_keys(void)
 	}
 }
 
-/* CompositeExplicitAutograd together with CompositeImplicitAutograd. */
+/* Functions at CompositeExplicitAutograd and at CompositeImplicitAutograd. */
 static void explicit_takes_autograd_from_implicit(void)
 {
 	static const struct item items[] = {
@@ -245,7 +245,7 @@ static void four_at_once(void)
 		{ DK_COMPOSITE_EXPLICIT_AUTOGRAD }, { DK_SPARSE_CPU },
 	};
 	static const struct wanted want[] = {
-		/* ambiguity is checked before Explicit */
+		/* ambiguity is checked before CompositeExplicitAutograd */
 		{ DK_AUTOGRAD_OTHER, "ambiguous" },
 		{ DK_AUTOGRAD_CPU, "f1" }, { DK_SPARSE_CPU, "f3" },
 		{ DK_SPARSE_CUDA, "f2" },
@@ -254,7 +254,7 @@ static void four_at_once(void)
 	EVERY_ORDER(items, want);
 }
 
-/* NestedTensor<b> together with CompositeImplicitAutograd. */
+/* Functions at NestedTensor<b> and at CompositeImplicitAutograd. */
 static void nested_tensor_takes_its_autograd(void)
 {
 	unsigned int b;
@@ -334,7 +334,7 @@ static void batched_decomposition_serves_batched(void)
 	EVERY_ORDER(items, want);
 }
 
-/* Entries that are not stale in PyTorch, but depend on more than their own key. */
+/* Tests entries that are not stale in PyTorch, but depend on functions at other keys. */
 static void nonfunctional_beside_implicit(void)
 {
 	static const struct item items[] = {

@@ -7,7 +7,7 @@
 
 /* Each function appends its digit to *trace. */
 DK_OP(noted, "statements::noted", (struct dk_obj *x, int *trace), (x, trace), (x));
-/* Its function calls noted three times. */
+/* The function of this operator calls "noted" three times. */
 DK_OP(whole, "statements::whole", (struct dk_obj *x, int *trace), (x, trace), (x));
 
 #define MANY		16
@@ -252,7 +252,7 @@ static int noted_below_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 	return noted_below(c, x, trace);
 }
 
-/* The same as a boxed fallback. */
+/* Does the same as a boxed fallback. */
 static int boxed_below(struct dk_call *c, void *args)
 {
 	note(((struct noted_args *)args)->trace, 5);
@@ -266,7 +266,7 @@ static int noted_select(struct dk_call *c, struct dk_obj *x, int *trace)
 	return noted_redispatch(c, DK_SET(DK_CPU), x, trace);
 }
 
-/* Returns the trace of a call of noted, and checks that a boxed call has the same trace. */
+/* Returns the trace of a call of "noted". Checks that a boxed call has the same trace. */
 static int trace_of(u64 bits)
 {
 	struct dk_local local = t_no_local();
@@ -279,7 +279,7 @@ static int trace_of(u64 bits)
 	return err ? err : trace;
 }
 
-/* Like setup(), but with the operator noted. */
+/* Like setup(), but with the operator "noted". */
 static void setup_noted(void)
 {
 	setup();
@@ -375,8 +375,8 @@ static void record_definition(struct dk_listener *l, const struct dk_event *even
 /*
  * states: 11.3.11
  *
- * Listeners are also notified of functions, which is not so in PyTorch. record_definition()
- * ignores these.
+ * Unlike in PyTorch, listeners are also notified of functions. record_definition() ignores these
+ * events.
  */
 static void listeners_are_notified_of_definitions(void)
 {
@@ -432,7 +432,7 @@ static int leave_mode(struct dk_call *c, void *args)
 	return err;
 }
 
-/* Composite: makes calls with the local state of its own call. */
+/* A composite function: makes calls with the local state of its own call. */
 static int whole_anywhere(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	int i, err = 0;

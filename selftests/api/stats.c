@@ -27,7 +27,7 @@ static void count_every_call_path(unsigned int flags)
 			       &(struct tick_args){ &x }));
 	CHECK_INT(c_served(DK_CPU), 3);
 	CHECK_INT(c_served(DK_AUTOGRAD_CPU), 0);
-	/* a redispatch counts for the function that takes it */
+	/* a redispatch counts for the function that serves it */
 	CHECK_OK(c_call_tick(c_on(DK_BACKEND_CPU, 0, DK_AUTOGRAD_CPU)));
 	CHECK_INT(c_served(DK_AUTOGRAD_CPU), 1);
 	CHECK_INT(c_served(DK_CPU), 4);
@@ -117,7 +117,7 @@ static void same_device_call_is_counted(void)
 	check_count_by_second_object(DK_OP_SAME_DEVICE);
 }
 
-/* The tables of a device are freed, whatever the slot in its number. */
+/* The tables of a device are freed, whichever slot its number contains. */
 static void tables_of_a_device_are_freed(void)
 {
 	char name[20], filler[20];
@@ -135,7 +135,7 @@ static void tables_of_a_device_are_freed(void)
 					    C_CARD_IMPLS, &device, &t_why));
 		CHECK_OK(dk_device_unregister(&c_prov, device, &t_why));
 		CHECK_INT(dk_test_allocs(), before);
-		/* the next one has another number */
+		/* the next device has another number */
 		CHECK_OK(dk_device_register(&c_prov, c_backend, filler, NULL, NULL, 0, &device,
 					    &t_why));
 	}
@@ -166,7 +166,7 @@ static void only_calls_of_defined_operators_are_counted(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* dk_op_stat() has the functions in the order of dk_op_impl(). Fallthroughs have no counter. */
+/* dk_op_stat() lists the functions in the order of dk_op_impl(). Fallthroughs have no counter. */
 static void statistics_follow_the_order_of_functions(void)
 {
 	struct dk_impl_info info = { .size = sizeof(info) };
@@ -208,7 +208,10 @@ static void counters_are_enabled_and_disabled(void)
 	CHECK_INT(c_served(DK_CPU), -1);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 	CHECK(c_is_on());
-	/* for three functions, the unserved calls of two operators, and the device's function */
+	/*
+	 * counters of three functions, of unserved calls of two operators, and of the device's
+	 * function
+	 */
 	CHECK_INT(c_get().counters, 6);
 	CHECK_OK(c_call_tick(x));
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));

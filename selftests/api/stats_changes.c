@@ -179,7 +179,7 @@ static void reset_clears_all_counts(void)
 	CHECK_OK(dk_impls_unregister(&c_prov, &gone, &t_why));
 	CHECK_OK(c_call_tick(c_on(DK_BACKEND_CPU, 0, DK_PYTHON)));
 	CHECK_INT(c_call_tick(c_on(DK_BACKEND_CUDA, 0, 0)), -ENOSYS);
-	/* a call at a given key, which the fallback serves */
+	/* the fallback serves this call, which is made at the fallback's key */
 	CHECK_OK(tick_for_key(c_tick, &dk_local_default, DK_PYTHON,
 			      &(struct dk_obj){ .device = 0 }));
 	CHECK_INT(c_get().gone, 1);
@@ -300,9 +300,9 @@ static void enable_fails_without_memory(void)
 }
 
 /*
- * A function without memory for its counter is registered nevertheless, and its calls are reported
- * as uncounted; enabling again gives it a counter. Without memory for the table with counters, the
- * slow path counts.
+ * If there is no memory for a function's counter, the function is registered without one. Its calls
+ * are reported as uncounted. Enabling counters again gives it a counter. If there is no memory for
+ * the table with counters, the slow path counts.
  */
 static void change_succeeds_without_a_counter(void)
 {
@@ -409,7 +409,7 @@ static void check_function_with_a_counter(bool by_enable)
 			break;
 	}
 	CHECK_OK(err);
-	/* a refused change assigns no counters */
+	/* a refused registration assigns no counters */
 	CHECK(by_enable ? halves : !halves);
 	for (i = 0; i < 2; i++)
 		dk_op_put(op[i]);

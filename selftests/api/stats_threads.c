@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests that sums of counters are exact while several threads make calls, even during changes. */
+/* Tests that sums of counters are exact when several threads make calls, even during changes. */
 #include "counted.h"
 
 #define CALLS		1000
@@ -74,7 +74,7 @@ static void call_until_stopped(void *unused)
 	}
 }
 
-/* After a reset, no more calls are counted than the threads have made since then. */
+/* After a reset, no more calls are counted than the threads have made since the reset. */
 static void reset_while_calls_run(void)
 {
 	static struct w_thread t[THREADS];

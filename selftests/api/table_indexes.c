@@ -14,7 +14,9 @@ static u64 digest(const struct dk_layout *l)
 	unsigned int f, g;
 
 	for (f = 0; f < nf; f++) {
-		/* f is 0 for sets of at most one functionality; g is then 0 for sets of none */
+		/*
+		 * Undefined, number 0, has no bit: with f == 0, sets have at most one functionality
+		 */
 		for (g = f ? f + 1 : 0; g < nf; g++) {
 			bits = dk_key_set(l, f).bits | dk_key_set(l, g).bits;
 			for (mask = 0; mask < 1ull << nb; mask++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The call path is compiled for layout v1. These tests compare it with the generic functions
- * of keysets, in operators with a function at every runtime key. The sets are those of every
- * single key, and random ones with a fixed seed, with and without local state. Some of the
- * operators have fallthroughs.
+ * The call path is compiled for layout v1. These tests compare it with the generic functions for
+ * keysets, on operators with a function at every runtime key. The sets are those of every single
+ * key, and random ones with a fixed seed, with and without local state. Some of the operators have
+ * fallthroughs.
  */
 #include "test.h"
 
@@ -40,7 +40,10 @@ static struct dk_op *op;
 static const struct dk_layout *layout;
 static unsigned int entries;
 
-/* Registers a function at every runtime key. If @holes is not 0, every @holes-th falls through. */
+/*
+ * Registers a function at every runtime key. If @holes is not 0, each @holes-th one is a
+ * fallthrough.
+ */
 static void setup(const char *name, unsigned int holes)
 {
 	unsigned int i;
@@ -99,7 +102,7 @@ static struct dk_keyset mask(struct dk_keyset ks, unsigned int holes)
 	return all;
 }
 
-/* Compares the call and the route of one set with the generic functions. */
+/* Compares the call and the route for one keyset with the results of the generic functions. */
 static bool one(struct dk_keyset ks, struct dk_keyset inc, struct dk_keyset exc,
 		unsigned int holes, bool calls)
 {
@@ -184,7 +187,7 @@ static void pytorch_2_14(void)
 	compare("pytorch-2.14", 5, true);
 }
 
-/* Local state of a call has the bits of v1, so other layouts only compute routes. */
+/* The local state of a call has the bits of v1, so tests of other layouts only compute routes. */
 static void pytorch_1_13(void)
 {
 	compare("pytorch-1.13", 0, false);
@@ -200,7 +203,7 @@ static void trimmed_tables(void)
 	compare("pytorch-1.13+trimmed", 19, false);
 }
 
-/* The same results when every call uses the rules. */
+/* Checks that calls have the same results when every call uses the rules. */
 static void without_tables(void)
 {
 	const struct dk_keyset none = { 0 };

@@ -17,7 +17,7 @@ static const char *skipped;
 #define PROVIDERS	32
 #define OPS		8
 
-/* What t_close() puts, unregisters and calls. */
+/* The operators, providers and functions that t_close() puts, unregisters and calls. */
 static struct {
 	struct dk_provider *provs[PROVIDERS];
 	struct dk_op *ops[OPS];
@@ -135,7 +135,7 @@ static unsigned int names_bound(void)
 
 static bool run(const struct t_suite *suite, const struct t_case *c, unsigned int n)
 {
-	/* not read before the first test, which can need a process without a default registry */
+	/* read after the first test, which can need a process without a default registry */
 	static int bound = -1;
 	const char *reason;
 	int before;

@@ -81,13 +81,13 @@ T_SUITES(T_DECLARE, T_DECLARE, T_DECLARE, T_DECLARE)
 #define T_TAKE(suite)		&suite##_suite,
 #define T_LEAVE(suite)
 
-/* registration_order.c tries sets of up to this many registrations; orders.c uses it, too. */
+/* The most registrations in a set of registration_order.c. orders.c uses this limit, too. */
 extern unsigned int t_most;
 
 /*
- * Appends the suites with the given names, separated by spaces or commas, to @chosen, which has
- * @num suites and space for @n. Returns the new number of suites, or 0 if a name is unknown or
- * there are too many.
+ * Appends suites to @chosen, which has @num suites and space for @n. @names has the names of the
+ * suites, separated by spaces or commas. Returns the new number of suites, or 0 if a name is
+ * unknown or there are too many.
  */
 unsigned int t_choose(const struct t_suite *const *all, unsigned int n, const char *names,
 		      const struct t_suite **chosen, unsigned int num);
@@ -135,7 +135,7 @@ void t_capture_stderr(char *text, size_t size, void (*run)(void *data), void *da
 
 /* ---- an operator, its functions, and results ------------------------------ */
 
-/* The operator of t_functions, each of which stores its number in *served_by. */
+/* The operator of t_functions. Each function stores its number in *served_by. */
 DK_OP(t_op, "t::op",
 	(struct dk_obj *x, struct dk_obj *y, int *served_by), (x, y, served_by), (x, y));
 typedef int (*t_function)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *served_by);
@@ -155,7 +155,8 @@ extern struct dk_route t_answer;
 /*
  * A test has its own registry, providers and operators. t_close() frees what the test opens,
  * registers and gets with the functions below. The harness calls t_close() after each test. If the
- * core then has more allocations than before, the test runs again, and fails if they grow again.
+ * core has more allocations after the test than before, the test runs again. It fails if the number
+ * of allocations grows again.
  */
 
 /* Calls @act and returns its result. Stores the number of allocations that the core made. */
@@ -172,8 +173,8 @@ extern const unsigned int t_modes[T_MODES];
 void t_open(const char *layout, unsigned int flags);
 /*
  * Runs the functions of t_at_close(), puts the operators, unregisters the providers, newest first,
- * checks the registry, and frees it. Without an open registry, does the same for the default one,
- * which stays.
+ * checks the registry, and frees it. Without an open registry, does the same for the default
+ * registry, but does not free it.
  */
 void t_close(void);
 /* Makes the next t_close() call @teardown first. */
@@ -207,7 +208,10 @@ struct dk_impl t_fallthrough(const struct dk_op_decl *decl, unsigned int key);
 
 /* Returns the label of the function that serves an entry, or "missing" or "ambiguous". */
 const char *t_serves(struct dk_op *op, u32 device, unsigned int key);
-/* t_rule() returns the rule that decides an entry, t_rule_served() that of the last one read. */
+/*
+ * t_rule() returns the rule that decides an entry. t_rule_served() returns the rule for the entry
+ * that was read last.
+ */
 unsigned int t_rule(struct dk_op *op, u32 device, unsigned int key);
 unsigned int t_rule_served(void);
 
@@ -249,8 +253,8 @@ struct t_choice {
 };
 
 /*
- * Returns what serves runtime key @key of an operator with these registrations, oldest first, in a
- * bare registry. Implements the rules of SEMANTICS 7.2 from their text.
+ * Returns what serves runtime key @key of an operator with these registrations, oldest first. The
+ * registry has nothing else. Implements the rules of SEMANTICS 7.2 from their text.
  */
 struct t_choice t_model(const struct dk_layout *l, const struct t_given *regs,
 			unsigned int n, unsigned int key);

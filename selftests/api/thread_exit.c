@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests calls at the end of their thread. They are left in a destructor of thread-specific data, on
- * another thread, twice, or never. Also tests threads that use liburcu themselves. Userspace only.
+ * Tests calls that are still entered when their thread ends. They are left in a destructor of
+ * thread-specific data, on another thread, twice, or never. Also tests threads that use liburcu
+ * themselves. Userspace only.
  */
 #include "alloc.h"
 #include "grace_periods.h"
@@ -54,9 +55,9 @@ static void end(void)
 
 struct thread_calls {
 	unsigned int n;		/* number of calls, all entered at once */
-	bool leaves_at_end;		/* the calls, in a destructor */
+	bool leaves_at_end;		/* whether a destructor leaves the calls */
 	pthread_key_t key;
-	unsigned int rounds;	/* of destructors before the one that leaves */
+	unsigned int rounds;	/* of destructors before the calls are left */
 	int error;
 	unsigned int inside_at_end;
 	bool exited_at_end;	/* whether the thread's name was "(exited)" */
@@ -92,7 +93,7 @@ static struct thread_calls *thread_calls_new(unsigned int n)
 
 /* ---- the end of a thread ----------------------------------------------------- */
 
-/* Runs after the library's own destructor, because the key of this destructor is younger. */
+/* Runs after the library's own destructor, because the key of this destructor is created later. */
 static void leave_in_destructor(void *data)
 {
 	struct thread_calls *v = data;
@@ -142,7 +143,7 @@ static void destructor_leaves_calls(void)
 		struct thread_calls *v = thread_calls_new(depths[i]);
 
 		v->leaves_at_end = true;
-		/* the library's key is made by the first call of the process */
+		/* the first call of the process creates the library's key */
 		t_first_call();
 		CHECK_OK(pthread_key_create(&v->key, leave_in_destructor));
 		run_and_end(v);
@@ -169,7 +170,10 @@ static void first_call_of_another_thread(void)
 	pthread_join(thread, NULL);
 }
 
-/* The library's destructor does not run after the last round; another thread frees the memory. */
+/*
+ * The calls are left in the last round of destructors, after the library's destructor. Another
+ * thread frees the memory.
+ */
 static void last_destructor_round_leaves_calls(void)
 {
 	static const unsigned int depths[] = { 1, DEEP };
@@ -177,7 +181,7 @@ static void last_destructor_round_leaves_calls(void)
 	long before;
 
 #ifdef DKC_TSAN
-	t_skip("ThreadSanitizer has ended the thread by then");
+	t_skip("ThreadSanitizer ends the thread before this round");
 	return;
 #endif
 	begin();
@@ -210,7 +214,7 @@ static void thread_ends_inside(struct thread_calls *v)
 	struct thread_calls *other = thread_calls_new(1);
 
 	run_and_end(v);
-	/* the end of another thread, which leaves its call, changes nothing */
+	/* another thread leaves its call at its end; this changes nothing */
 	other->leaves_at_end = true;
 	CHECK_OK(pthread_key_create(&other->key, leave_in_destructor));
 	run_and_end(other);
@@ -411,7 +415,10 @@ static void deadline_ends_during_a_read_section(void)
 	end();
 }
 
-/* A grace period would wait for the caller's own section. */
+/*
+ * Inside a read-side critical section, unregistering is refused: a grace period would wait for the
+ * caller's own section.
+ */
 static void read_section_cannot_unregister(void)
 {
 	begin();

@@ -25,7 +25,7 @@ static void call_while_all_changes(void)
 
 static bool stop;
 
-/* Returns true until @end and, if the other thread has completed no round yet, 20 s longer. */
+/* Returns true until @end, and for 20 s more if the other thread has not completed a round yet. */
 static bool must_continue(u64 end, const unsigned int *rounds)
 {
 	u64 now = w_now_us();
@@ -84,7 +84,7 @@ static void call_while_operators_are_redefined(void)
 
 		served += !err;
 		refused += err == -ENOENT;
-		/* defined, but its provider is being unregistered */
+		/* the operator is defined, but its provider is being unregistered */
 		refused += err == -ENOSYS;
 		wrong += err && err != -ENOENT && err != -ENOSYS;
 	}
@@ -252,7 +252,7 @@ static void slow_call_delays_only_its_provider(void)
 	CHECK_OK(dk_provider_drain(&b));
 	t_unregister(&b);
 	CHECK_INT(stage, 1);
-	/* unregistering provider a waits for the call, and later calls fail */
+	/* unregistering &a waits for the call, and later calls fail */
 	unregister_request.stage = &stage;
 	t_start(&unregistering, unregister_provider, &unregister_request);
 	while (block_at(block_handle, &dk_local_default, &x, NULL) != -ENOENT)

@@ -5,7 +5,9 @@
  */
 #include "test.h"
 
-/* A user's layout with two backends. Its keys have the numbers of no release. */
+/*
+ * A user's layout with two backends. The numbers of its keys are not those of any PyTorch release.
+ */
 #define OWN								\
 	"layout own+trimmed\n"						\
 	"backends CUDA CPU\n"						\
@@ -86,7 +88,7 @@ static void function_without_an_entry_is_reported(void)
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_NO_ENTRY);
 	CHECK_STR(route_label("CPU"), "f2");
 	CHECK_STR(route_label("CPU|CUDA"), "-ENOSYS");
-	/* the dump shows the results of the rules, at keys with an entry */
+	/* dumps also show functions at keys without an entry */
 	CHECK_STR(t_serves(op, 0, DK_CUDA), "f3");
 	CHECK_INT(t_rule(op, 0, DK_XLA), DK_PROV_NO_ENTRY);
 	CHECK_INT(t_rule(op, 0, DK_SPARSE_CPU), DK_PROV_MISSING);
@@ -94,7 +96,7 @@ static void function_without_an_entry_is_reported(void)
 	CHECK_STR(text, "CPU: f2 [kernel]\nCUDA: f3 [kernel]\n");
 	dk_op_list_keys(op, text, sizeof(text));
 	CHECK_STR(text, "[CPU]");
-	/* the functions form a stack, as at any key */
+	/* as at any key, the older function serves after the newer one is unregistered */
 	CHECK_OK(dk_impls_unregister(&prov, &again, &t_why));
 	CHECK_STR(t_serves(op, 0, DK_CUDA), "f1");
 }
@@ -129,7 +131,7 @@ static void fallbacks_without_an_entry_do_not_serve(void)
 	CHECK_STR(t_why.name, "Tracer");
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_STR(route_label("CPU|Tracer"), "-ENOSYS");
-	/* that fallback serves no key, so another one is not refused */
+	/* that fallback serves no key, so another fallback is not refused */
 	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
 	/* a fallback at an alias serves those of its keys that have an entry */
 	CHECK_OK(dk_fallback_register(&prov, &autograd, &t_why));

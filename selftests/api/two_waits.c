@@ -72,7 +72,7 @@ static void *wait_for_calls(void *data)
 	return NULL;
 }
 
-/* Starts the @nth waiter, and returns when it waits or has ended too early. */
+/* Starts waiter number @nth, and returns when the waiter waits or has ended too early. */
 static void start_to_wait(struct waiter *me, unsigned int nth, int (*wait)(void))
 {
 	*me = (struct waiter){ .wait = wait };
@@ -86,7 +86,7 @@ static void end_waits(pthread_t caller, struct waiter waiters[2])
 {
 	unsigned int i, ms;
 
-	/* time in which a wait that ends too early does end */
+	/* a wait that ends too early ends during this time */
 	for (ms = 0; ms < 100; ms++) {
 		if (w_load_acquire(waiters[0].done) || w_load_acquire(waiters[1].done))
 			break;
@@ -144,7 +144,7 @@ static int unregister_functions(void)
 	return dk_impls_unregister(&prov, cpu_impls, NULL);
 }
 
-/* Unregisters the provider with a deadline that passes while its call is still running. */
+/* Unregisters the provider, with a deadline that ends while its call is still running. */
 static int begin_to_unregister(void)
 {
 	return dk_provider_unregister_timeout(&prov, 1, NULL) == -ETIMEDOUT ? 0 : -EBUSY;

@@ -209,7 +209,7 @@ static void atomic_operator_without_tables(void)
 	t_close();
 }
 
-/* Checks that a definition that is cancelled sets no signature, not even for a short time. */
+/* Checks that a definition that fails sets no signature, not even for a short time. */
 static void signature_of_no_definition(void)
 {
 	CHECK_INT(READ_ONCE(op->sig), 0);

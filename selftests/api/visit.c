@@ -2,7 +2,7 @@
 /* See visit.h. */
 #include "visit.h"
 
-/* A call leaves after this time. So a test fails, and does not hang, if a wait would never end. */
+/* A call leaves after this time. If a wait would never end, the test fails instead of hanging. */
 #define STAY_US		((u64)V_LONG_MS / 2 * 1000)
 
 static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)

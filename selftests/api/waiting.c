@@ -109,7 +109,7 @@ static void timeout_builds_no_tables(void)
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 200, &t_why), -ETIMEDOUT);
 	CHECK(dk_test_fail_alloc(0));
-	/* the wait for a grace period needs memory once */
+	/* at most one allocation is made, for the wait for a grace period */
 	CHECK_INT(count_unregister_soon(), -ETIMEDOUT);
 	CHECK(num_allocs <= 1);
 	CHECK_INT(count_unregister_soon(), -ETIMEDOUT);
@@ -171,14 +171,17 @@ static void handle_release_waits_for_removed_functions(void)
 	l.handle = &handle;
 	if (!CHECK_OK(w_start(&l.thread, "dk_unregister", release_and_unregister, &l)))
 		return;
-	/* long enough for code that does not wait; no test fails because it is slow */
+	/*
+	 * long enough for a request that does not wait to finish; a slow machine does not fail the
+	 * test
+	 */
 	w_sleep_us(20000);
 	CHECK(!w_load_acquire(l.done));
 	v_release(&v);
 	v_end_unregister(&l);
 }
 
-/* A caller that finds that another thread has unregistered the provider may also free it. */
+/* If two threads unregister a provider, either may free it when its request returns. */
 static void second_unregister_allows_freeing(void)
 {
 	struct v_caller v;
@@ -366,7 +369,7 @@ static void task_in_many_calls_cannot_unregister(void)
 	for (n = 0; n < 2 * NUM_CALLS; n++)
 		CHECK_OK(dk_call_enter_op(&c[n], v_stay, &stay_op, &dk_local_default,
 					  objs, 1));
-	/* leave the oldest calls first, and enter new ones in their place */
+	/* leave the oldest calls first, and enter new calls in their place */
 	for (n = 0; n < NUM_CALLS; n++) {
 		dk_call_leave(&c[n]);
 		CHECK_INT(dk_provider_unregister(&v_guest), -EDEADLK);
@@ -448,8 +451,8 @@ static void array_is_not_read_after_unregister(void)
 }
 
 /*
- * The same for a whole provider, whose own grace period is over. The other waiter waits for a later
- * grace period, which an atomic call of another provider keeps from ending.
+ * The same for a whole provider, after the provider's own grace period has ended. The other waiter
+ * waits for a later grace period. An atomic call of another provider keeps it from ending.
  */
 static void array_is_not_read_after_provider_unregister(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests waits for calls when a device or a backend is taken offline, and what ends such a wait. No
- * result depends on how long something takes.
+ * Tests waits for calls when a device or a backend is taken offline, and events that end such a
+ * wait. No result depends on how long something takes.
  */
 #include "visit.h"
 
@@ -267,7 +267,10 @@ static void offline_waits_while_another_provider_unregisters(void)
 	if (!v_enter(&spins, dk_obj_on(v_backend, 0), true) ||
 	    !CHECK_OK(w_start(&s.thread, "dk_switcher", v_switch_off, &s)))
 		return;
-	/* long enough for code that does not wait; no test fails because it is slow */
+	/*
+	 * long enough for a request that does not wait to finish; a slow machine does not fail the
+	 * test
+	 */
 	w_sleep_us(20000);
 	CHECK(!w_load_acquire(s.is_off));
 	v_release(&spins);

@@ -8,7 +8,8 @@
 static struct mutex *watched;
 static const void *holder;		/* a task or a thread, or NULL */
 static unsigned int done[DKC_NUM_WORK], most_done[DKC_NUM_WORK];
-static unsigned int changes;		/* how many more holds end with a change of the registry */
+static unsigned int changes;		/* number of coming holds at whose end the registry's
+					 * generation is incremented */
 
 void dk_test_hold_begins(const struct mutex *lock)
 {
@@ -34,7 +35,7 @@ void dk_test_hold_ends(const struct mutex *lock)
 	}
 }
 
-/* Readers, which do not hold the lock, do the same kinds of work. That is not counted. */
+/* Work of readers, which do not hold the lock, is not counted. */
 void dkc_work(unsigned int kind, unsigned int n)
 {
 	if (READ_ONCE(holder) == dkc_self())
