@@ -15,8 +15,8 @@ override O := build
 endif
 places	:= PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDIR \
 	FISHCOMPLETIONSDIR DOCDIR
-# make and the shell would split or interpret these characters in the name of a folder. Only
-# what the user has given is checked, because the defaults follow below.
+# make and the shell would split or interpret these characters in the name of a folder. Only values
+# that the user has set are checked; the defaults follow below.
 special	:= & | ; < > ( ) ' " ` \ $$ \# :
 patterns := { } [ ] * ? %
 found	= $(strip $(if $(subst .$(firstword $(1)).,,.$(1).),space) \
@@ -31,7 +31,7 @@ places	:=
 endif
 outputs	:= O KDIR $(if $(places),DESTDIR)
 $(foreach v,$(outputs) $(places),$(need_plain))
-# The shell would expand a ~ at the beginning, but make does not everywhere.
+# The shell expands a ~ at the beginning, but make does so only in some places.
 $(foreach v,$(outputs),$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a ~: write the \
 	whole path)))
 # Installed files contain these paths, and DESTDIR is put before them.
@@ -86,7 +86,7 @@ scripts	:= check check-all check-bare check-debug check-headers check-torch comp
 	deb wheel debug-kernel demo demo-opencl demo-torch demo-unload dist bench bench-kernel \
 	bench-readers lint mutants rpm \
 	torture
-# Targets that need no compiler here, and therefore no probes.
+# These targets need no compiler from this file, and therefore no probes.
 unprobed := $(scripts) venv bare headers-check demo-board module-vm kselftest tags help clean \
 	uninstall uninstall_docs uninstall_pages modules modules_install modules_clean dkms_install
 
@@ -100,12 +100,12 @@ have	:= $(filter have_%,$(MAKEOVERRIDES))
 export probe_with = settings='$(settings)' $(foreach v,$(settings),$v='$(subst ','\'',$($v))') $(have)
 values	= $(strip $(foreach v,$(settings),$v=$($(1)$v)))
 
-# The scripts make these in the output folder, even before there is a config.mk.
+# Scripts create these in the output folder, even if it has no config.mk yet.
 by_scripts := asan-torch bare bench board check check-all check-debug deb demo fuzz headers lint \
 	modules module-vm mutants opencl rpm selftests torch torch-backend torture unload venv \
 	wheel dispatchkey-$(VERSION).tar.gz
 # "make clean" removes folders by name. So an output folder without a config.mk from scripts/config
-# must not contain the user's files. The folder build is the project's own.
+# must not contain the user's files. The folder "build" always belongs to the project.
 ours	:= $(or $(findstring scripts/config,$(file <$(O)/config.mk)),$(filter $(realpath build),$(out)))
 theirs	:= $(if $(ours),,$(filter-out $(by_scripts),$(notdir $(wildcard $(O)/*))))
 
@@ -115,8 +115,8 @@ $(error O=$(O) has files that "make clean" could remove ($(wordlist 1,5,$(theirs
 	or an empty folder)
 endif
 include $(O)/config.mk
-# "make install" installs what was built: it searches for nothing, and takes the settings that
-# are not given from config.mk, because sudo removes what the user has exported.
+# "make install" installs the files that were built, and does not probe. It takes settings that are
+# not given from config.mk, because sudo removes variables that the user has exported.
 installing := $(if $(filter-out install% $(unprobed),$(or $(MAKECMDGOALS),all)),,yes)
 given	= $(filter command environment,$(firstword $(origin $(1))))$(filter $(1),$(if $(have),have))
 $(foreach v,$(if $(installing),$(settings)),$(if $(call given,$v)$(filter undefined,\
@@ -181,7 +181,7 @@ same_paths := -ffile-prefix-map=$(CURDIR)=.
 $(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
 fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast)) $(O)/lib/gate.o $(O)/lib/count.o
-# private, because $(O)/flags, on which they depend, must not inherit the variable.
+# private, so that the prerequisite $(O)/flags of these objects does not inherit the variable.
 $(filter-out $(fast),$(core) $(world)): private for_size := yes
 # twins.c defines the functions that are otherwise only inline in the headers.
 $(O)/lib/twins.o: last_flags := -DDK_INLINE= -Wno-missing-prototypes
@@ -211,8 +211,8 @@ $(dkctl_live): local_flags := -Ilib -Ilib/core -Ilib/replay
 dkctl	+= $(dkctl_live)
 
 # These two files are written only if their content changes. New flags cause everything to be built
-# again. A new or missing source causes what contains it to be linked again. O is left out here and
-# in the .d files, because scripts use another name for the same folder.
+# again. If a source was added or removed, the files that contain its code are linked again. O is
+# left out here and in the .d files, because scripts use another name for the same folder.
 export flags_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
 export objects_text = $(patsubst $(O)/%,%,$(core) $(world) $(replay) $(dkctl) $(nl))
 $(O)/flags $(O)/objects: FORCE
@@ -339,7 +339,7 @@ nl: $(if $(have_nl),$(nl_static) $(nl_links) $(nl_pc))
 dkctl: $(tool)
 samples: $(samples)
 
-# config.mk is the last, so that an interrupted clean can be repeated.
+# config.mk is removed last, so that an interrupted clean can be repeated.
 clean:
 	$(Q)rm -f compile_commands.json tags
 ifneq ($(ours),)
@@ -406,8 +406,8 @@ uninstall:
 
 # ---- targets: the module ----------------------------------------------------
 
-# O is the output folder of userspace. kbuild also has a variable O, which must not be set,
-# not even to nothing: that would hide the KBUILD_OUTPUT of Debian's headers since 7.0.
+# O is the output folder of userspace. kbuild also has a variable O, which must not be set. Even an
+# empty O would hide the KBUILD_OUTPUT of Debian's headers since 7.0.
 MAKEOVERRIDES := $(filter-out O=%,$(MAKEOVERRIDES))
 kbuild	= $(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS='$(same_paths) $(KCFLAGS)'
 kernel	= $(DESTDIR)/usr/src/dispatchkey
@@ -430,9 +430,9 @@ sig_key = $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' \
 # without a key sign-file would print errors of OpenSSL.
 can_sign = $(if $(sig_key),$(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)))
 
-# Only dispatchkey.ko is installed, and not the samples: kbuild installs what modules.order
-# lists, so that file has one line meanwhile. depmod is run here, because kbuild skips it
-# if there is no System.map, as in Debian's headers.
+# Only dispatchkey.ko is installed, and not the samples: kbuild installs the modules that
+# modules.order lists, so during the installation that file has only one line. depmod is run here,
+# because kbuild skips it if there is no System.map, as in Debian's headers.
 modules_install:
 	$(need_headers)
 	@test -e dispatchkey.ko || { \
@@ -486,7 +486,7 @@ modules_clean:
 # ---- targets: README and samples ----------------------------------------------
 
 DOCDIR	?= $(PREFIX)/share/doc/dispatchkey
-# Without the files that kbuild generates beside them.
+# The sources of the samples, without the files that kbuild generates in the same folders.
 sample_sources := $(filter-out %.mod.c,$(sort $(wildcard $(addprefix samples/,*.c *.h *.cpp *.py \
 	*.sh */*.c */*.cpp */*.h */*.hpp */*.ld */*.py */run */Makefile))))
 
@@ -519,7 +519,7 @@ FISHCOMPLETIONSDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 install: install_pages
 uninstall: uninstall_pages
 
-# The pages are made from the tool's help and from the headers, so that they always agree with them.
+# The pages are generated from the tool's help and from the headers, so they always agree.
 man: $(O)/man-pages
 $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/man-pages \
 		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
@@ -569,7 +569,7 @@ venv:
 bare: check-bare
 headers-check: check-headers
 
-# For each board, the group of its packages in scripts/packages.
+# The group of packages in scripts/packages for each board.
 BOARD	?= riscv64-virt
 packages_riscv64-virt := board-riscv64
 packages_mps2-an385 := board-arm
@@ -581,14 +581,14 @@ demo-board:
 		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
 	$(Q)MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
-# M= is the folder; the script reads RUN=, KERNEL= and EDU= from the environment.
+# M= is the folder of the modules; the script reads RUN=, KERNEL= and EDU= from the environment.
 module-vm:
 	$(Q)MAKEFLAGS= M='$(M)' scripts/module-vm
 
 bench-baseline: lib
 	$(Q)DK_BUILD=$(abspath $(O)) selftests/bench/test_instructions.sh --write
 
-# ctags is not in scripts/packages: nothing else needs it.
+# ctags is not in scripts/packages, because nothing else needs it.
 tags:
 	$(Q)command -v ctags >/dev/null || \
 		{ echo 'make tags: ctags is missing: apt-get install universal-ctags' >&2; exit 1; }
@@ -608,30 +608,30 @@ Build
   all              library, tool and samples (default)
   lib              libdispatchkey.a, $(soname), dispatchkey-uninstalled.pc
   nl               libdispatchkey-nl.a, $(nl_soname), the client of the
-                   module; with libnl-3 and libnl-genl-3
+                   module; needs libnl-3 and libnl-genl-3
   dkctl            the tool
   samples          hello, hello_cpp, library, cpu_user, dk_client, plugin/host
                    with plugin/plugin.so
-  man              manual pages, with python3
-  html             Documentation/ as HTML, with python3-sphinx and perl
+  man              manual pages; needs python3
+  html             Documentation/ as HTML; needs python3-sphinx and perl
   config           search for compilers and libraries again, and print the results
   clean            remove everything that was built below $(O)
-Install, by PREFIX= ($(PREFIX)), LIBDIR=, BINDIR=, INCLUDEDIR=, DESTDIR=
+Install; folders: PREFIX= ($(PREFIX)), LIBDIR=, BINDIR=, INCLUDEDIR=, DESTDIR=
   install          libraries, headers, files for pkg-config and cmake, dkctl
                    and dkctl's completion in bash (COMPLETIONSDIR=), zsh
                    (ZSHCOMPLETIONSDIR=) and fish (FISHCOMPLETIONSDIR=), and the
                    manual pages (MANDIR=); README and samples (DOCDIR=)
-  uninstall        remove them
+  uninstall        remove the installed files
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers
   modules_install  dispatchkey.ko into updates/; headers and Module.symvers
-                   into /usr/src/dispatchkey for drivers outside of this tree
+                   into /usr/src/dispatchkey, for drivers outside of this tree
   dkms_install     the module's sources, from which dkms builds for each kernel
   modules_clean    remove what kbuild built
 Packages
   dist             the committed sources as $(O)/dispatchkey-$(VERSION).tar.gz
   deb              Debian packages in $(O)/deb/, checked by lintian
-  rpm              RPM packages in $(O)/rpm/, with rpmbuild
+  rpm              RPM packages in $(O)/rpm/; needs rpmbuild
   wheel            the Python package with the library in $(O)/wheel/, for pip
   venv             the same, installed in $(O)/venv/ for the Python that has PyTorch
 Try and test
@@ -641,25 +641,25 @@ Try and test
   demo-unload      calls while functions are registered and unregistered, here
                    and in PyTorch 1.13.1; CALLS=, LIMIT= seconds for PyTorch
   demo-torch       a backend for PyTorch 1.13.1: a network is trained on a card
-                   that is unplugged on the way; STEPS=
+                   that is unplugged during the training; STEPS=
   demo-board       a program without an operating system on an emulated board;
                    BOARD=riscv64-virt or mps2-an385
   module-vm        build the modules of folder M= and load them in a virtual
                    machine with two cards; RUN= command there, KERNEL=, EDU= cards
   bench            times, instructions and memory of calls and registrations,
                    here and, if installed, in PyTorch 1.13.1; SEED=
-  bench-baseline   write the instruction counts anew that make check compares with
+  bench-baseline   update the instruction counts with which make check compares
   bench-readers    how much calls slow down while another thread registers; SEED=
   bench-kernel     instructions of calls and registrations in the kernel, and of
-                   its own primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
+                   the kernel's primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
   check            the tests of every part once, the module's in virtual machines
   check-all        everything: check, lint, sanitizers, other kernels, mutants;
-                   LANES="asan vm ..." chooses, SHARE=1 is a sixth of the lanes
+                   LANES="asan vm ..." runs only these, SHARE=1 the next sixth of them
   check-torch      random programs here and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
   check-debug      the kernel tests and the torture on kernels with checkers;
                    SHARE=1: a part of it
-  torture          calls while everything changes, in userspace and in the kernel;
+  torture          calls during changes of all kinds, in userspace and in the kernel;
                    DURATION= seconds, KERNEL=6.1, 6.12, debug, kcsan or none,
                    SEED=, READERS=, WRITERS=, CYCLES=, RESOLVE=1 (by the rules)
   mutants          change one line of the sources at a time, and check that a
@@ -667,17 +667,17 @@ Try and test
   debug-kernel     build the kernels with checkers (minutes, into the cache)
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers
-  bare             build core and replay without a libc, list what they need;
+  bare             build core and replay without a libc, and list what they need;
                    BARE_CC= compilers, BARE_CFLAGS= their options
   headers-check    compile every public header alone, as C and C++
   symbols-check    compare exported symbols with map and headers
-  abi-check        compare symbols, their types and constants with lib/abi, of the
-                   last version; with abidiff
-  abi-baseline     write lib/abi anew
+  abi-check        compare symbols, their types and constants with lib/abi, those of
+                   the last version; needs abidiff
+  abi-baseline     replace lib/abi by the present symbols, types and constants
   compdb           compile_commands.json, for clangd
-  tags             tags, for editors; with ctags
-Variables: O= output folder ($(O)), new or empty at first, V=1 show commands, W=1 kernel warnings,
-  CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS
+  tags             tags, for editors; needs ctags
+Variables: O= output folder ($(O)), which must be new or empty at first; V=1 show commands,
+  W=1 kernel warnings; CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS
 endef
 export help_text
 help:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# Defines what the scripts that run many tests and count them share: check, check-all and
-# check-debug. These scripts set "me" to their name, change to the project's folder, source this
-# file and call setup.
+# Defines the functions that check, check-all and check-debug share. These scripts run and count
+# tests. Each sets "me" to its name, changes to the project's folder, sources this file and calls
+# setup.
 #
 # shellcheck disable=SC2154 # me
 # shellcheck disable=SC2034 # variables that the scripts read
@@ -41,7 +41,7 @@ last_time() { # NAME
 	read -r seconds 2>/dev/null <"$(time_file "$1")" && printf ' (%d s last time)' "$seconds"
 }
 
-# At a terminal, prints the name of the step while it runs. report() overwrites this line.
+# On a terminal, prints the name of the step while the step runs. report() overwrites this line.
 begin_step() { # NAME
 	[ ! -t 1 ] || printf '%s: %-47s ...%s' "$me" "$1" "$(last_time "$1")"
 }
@@ -258,8 +258,8 @@ find_sources() {
 }
 
 # Makes a folder of links to the sources: kbuild puts objects next to the sources, and those of
-# several kernels must not be mixed. Its folders can be written even if those of the sources
-# cannot.
+# several kernels must not be mixed. The folders in it are writable even if those of the sources are
+# not.
 farm() { # KVER
 	local dir=$build/modules/$1
 	mkdir -p "$dir"
@@ -287,7 +287,7 @@ outside() { # KVER KDIR
 kernel_targets_1="replay api module trace edu netlink nl"
 kernel_targets_2="dkctl guides torture"
 kernel_targets="$kernel_targets_1 $kernel_targets_2"
-# The OPTIONs are passed to selftests/vm/run: the kernel, and another log.
+# Passes the OPTIONs to selftests/vm/run, such as the kernel and the log.
 in_vm() { # KVER SECONDS TARGETS OPTION...
 	local kver=$1 timeout=$2 targets=$3
 	shift 3

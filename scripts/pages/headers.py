@@ -122,8 +122,9 @@ def exported(path):
 
 
 def is_in_module(items, group, exports):
-    """Whether the module has ITEMS, which have the same name. It has a type or macro if it has a
-    function of the same GROUP, which is the items of a header in one section of the API pages."""
+    """Returns whether the module has ITEMS, which have the same name. A GROUP is the items of a
+    header in one section of the API pages. The module has a type or macro if it has a function of
+    the same GROUP."""
     functions = [i for i in items if i.kind == "function"]
     functions = functions or [i for i in group if i.kind == "function"]
     return not functions or any(i.inline or i.name in exports for i in functions)

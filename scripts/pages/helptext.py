@@ -2,8 +2,8 @@
 """Converts the help of dkctl to pages of section 8.
 
 The help consists of paragraphs; titles that end in ":"; lists of "  WORDS   what they
-mean", whose meaning may also be in the next line, with more indentation; and examples,
-which are all other indented lines.
+mean", whose meaning may also be in the next line, with more indentation; and examples. All other
+indented lines are examples.
 """
 import re
 import subprocess

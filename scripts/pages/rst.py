@@ -22,7 +22,8 @@ class Parser:
         self.levels = []
 
     def title(self, char, text, over):
-        """Returns a heading. The page's title comes first, so the first kind is its kind."""
+        """Returns a heading. The first heading is the page's title, so the first kind is that of
+        titles."""
         if (char, over) not in self.levels:
             self.levels.append((char, over))
         level = self.levels.index((char, over))
@@ -114,7 +115,7 @@ class Parser:
 
 
 def escape(text):
-    """Escapes everything that reST would take for markup."""
+    """Escapes everything that reST would interpret as markup."""
     return re.sub(r"([\\*`|_])", r"\\\1", text)
 
 
