@@ -107,8 +107,8 @@ static int register_and_unregister(void)
 }
 
 /*
- * A registry keeps its table of operators by name, whose size depends on the last request. The
- * used memory may therefore differ between rounds by one table, but must not grow in each round.
+ * A registry keeps its table of names. The size of that table depends on the last request, so the
+ * used memory may differ between rounds by one table. It must not grow in each round.
  */
 static int nothing_is_lost(size_t used)
 {
@@ -123,7 +123,10 @@ static int nothing_is_lost(size_t used)
 	return ok && dk_bare_arena_used() <= used + table;
 }
 
-/* Tests an arena of any size: all calls are served, or a refused request leaves nothing. */
+/*
+ * Tests an arena of this size: either all calls are served, or a request is refused and keeps no
+ * memory.
+ */
 static void tight(size_t size)
 {
 	size_t used;

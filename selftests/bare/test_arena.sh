@@ -45,6 +45,6 @@ diag "$("$dir/arena" small | sed -n 's/^# //p')"
 ok "nested calls are made and counted" "$dir/arena" nested
 ok "calls are deferred and completed" "$dir/arena" deferred
 ok "a function registers other functions" "$dir/arena" changing
-ok "with every size, what does not fit is refused" every_size
+ok "with every size, requests that do not fit are refused" every_size
 ok "everything fits in 64 KiB" fits 65536 served
 finish

@@ -57,7 +57,10 @@ static const struct dk_impl impls[] = {
 	DK_IMPL_FALLTHROUGH(bench_through, DK_PYTHON_TLS_SNAPSHOT),
 };
 
-/* For a backend with devices. The first device has both device_impls, the others have one. */
+/*
+ * Functions of a backend with devices. The first device has both device_impls, each other device
+ * has one.
+ */
 static const struct dk_impl backend_impls[] = {
 	DK_IMPL_ATOMIC(bench_atomic, DK_DENSE, serve),
 };
@@ -133,7 +136,7 @@ static void redispatch_atomic_below(unsigned int n)
 	bench_atomic(&traced, n);
 }
 
-/* Redispatches from a call that has a frame, as calls with hooks and batches have. */
+/* Redispatches from a call that has a frame, like calls with hooks and calls of a batch. */
 static void redispatch_frame(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &traced };
@@ -216,7 +219,7 @@ static void call_batches(unsigned int n)
 
 /* ---- calls with counters, hooks or traces ------------------------------------ */
 
-/* For a second after counting or hooks have ended, calls still check for these. */
+/* Calls still check for counters and hooks for a second after these were disabled. */
 static void wait_for_calm(void)
 {
 	msleep(1100);

@@ -71,8 +71,8 @@ struct waits {
 };
 
 /*
- * Queues memory with kfree_rcu(), as if other code had done so before: the first kfree_rcu() takes
- * 300 instructions more.
+ * Queues memory with kfree_rcu(), so that the measured kfree_rcu() is not the first one, which
+ * takes 300 instructions more.
  */
 static int let_wait(void)
 {

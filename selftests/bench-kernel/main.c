@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_bench: measures when it is loaded. Afterwards /proc/dk_bench has the figures. It is for
- * a machine whose clock counts instructions (selftests/vm/run --icount). It reads the CPU's
- * counter directly, because kernel clocks are scaled.
+ * dk_bench: a module that measures when it is loaded. After that, /proc/dk_bench contains the
+ * figures. The module is for a machine whose clock counts instructions (selftests/vm/run --icount).
+ * It reads the CPU's counter directly, because kernel clocks are scaled.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -105,7 +105,7 @@ static int measure_all(void)
 	for (k = 0; k <= REPEATS; k++)
 		for (i = 0; i < num_results; i++) {
 			/*
-			 * starts directly after a tick; otherwise ticks would always interrupt the
+			 * start directly after a tick: otherwise ticks would always interrupt the
 			 * same loop
 			 */
 			schedule_timeout_uninterruptible(1);
@@ -136,7 +136,9 @@ static int list_all(void)
 	return 0;
 }
 
-/* Returns hundredths of an instruction, without the loop or the reading of the clock. */
+/*
+ * Returns the cost in hundredths of an instruction, without the loop or the reading of the clock.
+ */
 static s64 cost(const struct result *r, unsigned int repeat)
 {
 	const struct result *none = &results[r->bench->loop ? 0 : 1];
@@ -163,7 +165,9 @@ static int show(struct seq_file *m, void *unused)
 
 static int run(struct dk_diag *why)
 {
-	/* first, because it measures all operators that exist, without those of this module */
+	/*
+	 * first, before this module defines operators, because it measures all existing operators
+	 */
 	int err = bench_changes_init(why);
 
 	if (!err)

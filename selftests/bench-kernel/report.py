@@ -71,10 +71,10 @@ ROWS = (
         ("register.alias", "the same at an alias key", None),
         ("withdraw", "withdraw one function", None),
         ("define", "define an operator", None),
-        ("undefine", "take a definition back", None),
+        ("undefine", "remove a definition", None),
         ("fallback", "backend fallback that is a function, an operator", None),
         ("fallthrough", "the same, a fallthrough, an operator", None),
-        ("register.all", "a function for each of them in one go, a function", None),
+        ("register.all", "a function for each of them at once, per function", None),
         ("unregister", "unregister a provider of one function, no waiting", None),
         ("unregister.all", "unregister one of 3 640 functions, a function", None))),
 )
@@ -188,7 +188,7 @@ def gate(figures, path):
         check(i, abs(since) <= TOLERANCE, f"{name}: {number(figures[name][0])} instructions, "
              f"{100 * since:+.1f} % since the baseline")
     if failed:
-        print("# where that is meant, type: make bench-kernel WRITE=1")
+        print("# if this change is intended, type: make bench-kernel WRITE=1")
     return failed
 
 

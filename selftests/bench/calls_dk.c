@@ -21,8 +21,8 @@
 	DO(f, 0) DO(f, 1) DO(f, 2) DO(f, 3) DO(f, 4) DO(f, 5) DO(f, 6) DO(f, 7)
 
 /*
- * Sleepable; atomic; with functions of one device; with functions of all devices; with the same
- * functions for one device only
+ * Families of operators: sleepable; atomic; with functions of one device; with functions of all
+ * devices; with the same functions for one device only
  */
 #define FAMILIES(DO)							\
 	EACH(DO, calm) EACH(DO, swift) EACH(DO, one) EACH(DO, many) EACH(DO, same)
@@ -140,7 +140,7 @@ static void make_objects(unsigned int backend, __u32 card)
 
 /* ---- the calls ---------------------------------------------------------------- */
 
-/* Excludes the same keys as libtorch. One guard is for all calls of a sample. */
+/* Excludes the same keys as libtorch. One guard surrounds all calls of a sample. */
 #define BELOW_AUTOGRAD()	DK_BELOW_ADINPLACE_OR_VIEW()
 
 static void check(int bad, int expected)

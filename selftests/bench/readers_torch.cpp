@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures the same in libtorch. The writer registers only for operators that are not called:
- * libtorch crashes if functions of called operators are unregistered (make demo-unload).
+ * Measures the same as readers_dk.c, in libtorch. The writer registers only for operators that are
+ * not called: libtorch crashes if functions of called operators are unregistered (make
+ * demo-unload).
  */
 #include "readers.h"
 

@@ -150,8 +150,8 @@ class Targets:
         self.at_most(what, limit, self.m.ratio(name, "floor"), "x floor")
 
     def instructions(self, what, name, limit, beside=None):
-        """Adds a target for the instructions of a call, or for how many more it takes than the
-        call beside."""
+        """Adds a target for the instructions of a call, or for how many more instructions it takes
+        than the call BESIDE."""
         if name not in self.m.counts:
             self.line(what, f"at most {limit} instructions", None, "no valgrind here", None)
         elif beside:

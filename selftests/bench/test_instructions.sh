@@ -6,7 +6,7 @@
 #
 #   test_instructions.sh --write	writes a new baseline
 #
-# A baseline is valid for one compiler and the CFLAGS of the Makefile. Otherwise the test is
+# A baseline is valid for one compiler and the CFLAGS of the Makefile. With other ones, the test is
 # skipped.
 
 # shellcheck source=../lib.sh
@@ -71,8 +71,8 @@ while read -r name want; do
 	if within "${count:-0}" "$want"; then
 		pass "$name: $count instructions"
 	else
-		fail "$name: $count instructions, and the baseline says $want" \
-			"where that is meant, type $0 --write"
+		fail "$name: $count instructions, but $want in the baseline" \
+			"if this change is intended, type $0 --write"
 	fi
 done <<<"$expected"
 

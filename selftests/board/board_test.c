@@ -126,7 +126,7 @@ static enum verdict replay(const struct transcript *t, size_t size, struct dk_re
 	}
 	if (!dk_bare_arena_used())
 		return v;
-	print("# it leaves memory behind\n");
+	print("# the replay keeps memory\n");
 	return WRONG;
 }
 
@@ -145,7 +145,7 @@ static void smallest_arena(const struct transcript *t)
 	if (v == RIGHT)
 		note(count.commands, " commands in ", size / KIB, " KiB\n");
 	else if (v == NO_MEMORY)
-		print("# it needs a larger arena\n");
+		print("# the replay needs a larger arena\n");
 }
 
 int main(void)

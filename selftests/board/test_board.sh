@@ -16,8 +16,8 @@ sample=$st_top/samples/board tests=$st_top/selftests/board
 out=$st_tmp
 unset MAKEFLAGS MAKELEVEL CFLAGS
 
-# Sets the compiler and the emulator of a board, the text that it prints after an exception, and
-# the options for a CPU of the same kind that lacks some instructions.
+# Sets the compiler and the emulator of a board, the text that a program prints after an exception,
+# and the options for a CPU of the same kind that lacks some instructions.
 tools() { # BOARD
 	case $1 in
 	riscv64-virt)

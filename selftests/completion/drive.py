@@ -81,7 +81,7 @@ class Zsh(Shell):
         self.type("unsetopt beep list_beep; setopt no_always_last_prompt; LISTMAX=1000\n")
         self.type("show() { printf '\\1%s\\1' \"$BUFFER\"; BUFFER= }; zle -N show\n")
         self.type("bindkey '^X^O' show; bindkey '^D' list-choices\n")
-        # Wait until the line editor runs: before, keys such as Ctrl-D have another meaning.
+        # Wait until the line editor runs: before that, keys such as Ctrl-D have another meaning.
         self.answer("zle-line-init() { printf '\\1ready\\1' }; zle -N zle-line-init\n")
 
     def complete(self, line):

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests the candidates that dkctl __complete prints for the completion files. It must offer what
-# dkctl's help lists and dkctl accepts, with descriptions. Needs no other shell. Prints TAP.
+# Tests the candidates that dkctl __complete prints for the completion files. The candidates must be
+# the words that dkctl's help lists and that dkctl accepts, with descriptions. Needs no other shell.
+# Prints TAP.
 #
 # shellcheck disable=SC2317,SC2016 # functions are called by ok; a name has a $
 

@@ -795,7 +795,7 @@ static void libraries_that_are_not_registered()
 	CHECK(refused(failed.impl<add_7>(add, DK_CPU), "library (DEF library t, cxx_test.cpp:"));
 }
 
-/* An option that would have no effect is refused, and named. */
+/* An option that would have no effect is refused, and the error names it. */
 static void options_that_do_not_apply()
 {
 	dk::registry mine;

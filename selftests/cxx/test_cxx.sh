@@ -67,7 +67,7 @@ refuses() {
 	[ "$(grep -c "error:" "$st_tmp/said")" = 1 ] && grep -q "$3" "$st_tmp/said"
 }
 
-# pair RIGHT WRONG SENTENCE - WRONG does not compile, with this error; RIGHT compiles
+# pair RIGHT WRONG SENTENCE - checks that RIGHT compiles, and that WRONG does not, with this error
 right=
 pair() {
 	right="$right { $1 }"
@@ -105,15 +105,15 @@ echo "TAP version 13"
 ok "the part in C compiles" c -Wconversion -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
 for one in $compilers; do
 	for standard in c++17 c++20; do
-		ok "cxx_test compiles by $one as $standard" cxx "$one" "$standard" \
+		ok "$one compiles cxx_test as $standard" cxx "$one" "$standard" \
 			"$st_here/cxx_test.cpp" "$st_tmp/c_half.o" -o "$st_tmp/cxx_test"
 		ok "cxx_test, compiled by $one as $standard, passes" "$st_tmp/cxx_test"
 	done
-	ok "hello.cpp compiles by $one" cxx "$one" c++17 "$top/samples/hello.cpp" -o "$st_tmp/hello"
+	ok "$one compiles hello.cpp" cxx "$one" c++17 "$top/samples/hello.cpp" -o "$st_tmp/hello"
 	ok "hello.cpp, compiled by $one, prints the same as hello.c" says_as_hello "$st_tmp/hello"
-	ok "a plugin compiles by $one" plugin "$one"
-	ok "a host compiles by $one" host "$one"
-	ok "thrown.cpp compiles by $one" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
+	ok "$one compiles a plugin" plugin "$one"
+	ok "$one compiles a host" host "$one"
+	ok "$one compiles thrown.cpp" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
 		-o "$st_tmp/thrown"
 	ok "with $one, hooks are called when an exception leaves a call" "$st_tmp/thrown"
 	ok "compiled by $one, the header has no data that is unique in the process" \
@@ -133,7 +133,7 @@ for one in $compilers; do
 done
 
 for one in $compilers; do
-	ok "the headers compile by $one" precompile "$one"
+	ok "$one compiles the headers" precompile "$one"
 done
 exactly="take exactly the operator's parameters"
 pair 'auto r = op.impl(DK_CPU, [](tensor &, double) { return 0; });' \

@@ -21,7 +21,7 @@ unnamed() {
 
 echo "TAP version 13"
 ok "twins_test compiles" c "$st_here/twins_test.c" -o "$st_tmp/twins_test"
-ok "every Python twin gives the results of its inline function" "$st_tmp/twins_test"
+ok "every exported function gives the results of its inline function" "$st_tmp/twins_test"
 ok "twins_test has every inline function" unnamed
 if command -v python3 >/dev/null; then
 	ok "hello.py prints the same as hello.c" says_as_hello env PYTHONPATH="$top/python" \

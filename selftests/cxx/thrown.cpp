@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests that if an exception leaves a call, hooks get -ECANCELED, and the call is no longer inside.
+ * Tests that if an exception leaves a call, hooks get -ECANCELED, and waits no longer include the
+ * call.
  */
 #include <dispatchkey.hpp>
 

@@ -2,7 +2,8 @@
 /*
  * A plugin and its host: dlclose() unmaps the plugin and unregisters its functions. -DPLUGIN
  * builds the plugin; with -DLEAKS, the plugin does not unregister. The functions have external
- * linkage, so that g++ would make data of templates with their names unique in the process.
+ * linkage. If the header's templates over such functions had static data, g++ would make that data
+ * unique in the process, and dlclose() could not unmap the plugin.
  */
 #include <dispatchkey.hpp>
 

@@ -242,7 +242,7 @@ static int absent(const char *what, const char *name)
 	return failed(-ENOENT, sentence);
 }
 
-/* Reads the script when it is called first. Without a script, the module is not loaded. */
+/* The first call reads the script. Without a script, the module is not loaded. */
 static int open_by(const char *call)
 {
 	failed(-ENOENT, "the module is not loaded");

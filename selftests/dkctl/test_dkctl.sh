@@ -684,7 +684,7 @@ printf '%s\n' stock 'op a::b' 'impl a::b CPU one' 'route a::b CPU|AutogradCPU|Au
 [ "$(cat "$tmp/out")" = "0x10001 CPU one
 0x404010001 ADInplaceOrView missing
 error: this layout has names and bits, but no tables: pytorch-1.12" ]
-result $? "stock adds what the default registry has, layout removes it"
+result $? "the command stock adds the builtin fallbacks, the command layout removes them"
 
 # ---- a prompt ---------------------------------------------------------------
 

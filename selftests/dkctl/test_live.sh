@@ -134,7 +134,8 @@ done
 
 # ---- rules for all golden files ------------------------------------------------
 
-# Except pictures and JSON, coloured text, and errors, which are one line of any length.
+# Checks all output except pictures, JSON, coloured text, and errors, which are one line of any
+# length.
 awk '/^\$ /{ skip = / -j|svg|color=always/ } !skip && length($0) > 100 && !/^(\$|dkctl:) / { print FILENAME ": " $0 }' \
 	"$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]

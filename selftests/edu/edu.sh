@@ -71,11 +71,11 @@ for card in "$card0" "$card1"; do
 	for n in 0 1 12 13 33 34; do
 		served "$n! on $card" "edu_factorial of dk_edu on $card" factorial --on "$card" $n
 	done
-	is "$card has counted them" $((before + 6)) "$(count "$card" served_factorial)"
-	ok "with an interrupt each" test "$(interrupts "$card")" -ge $((irqs + 6))
+	is "$card counts its factorials" $((before + 6)) "$(count "$card" served_factorial)"
+	ok "$card raises an interrupt for each factorial" test "$(interrupts "$card")" -ge $((irqs + 6))
 done
-served "an object of the backend and of no card" "cpu_factorial of dk_cpu" factorial --on edu 12
-like "is the CPU's, by the rule" "*rule *$rule*" \
+served "a factorial of an object on the backend, but on no card" "cpu_factorial of dk_cpu" factorial --on edu 12
+like "the rule for such an object is: $rule" "*rule *$rule*" \
 	"$("$client" route -v sample::factorial --on edu)"
 
 # ---- copies -----------------------------------------------------------------------
@@ -84,31 +84,31 @@ like "is the CPU's, by the rule" "*rule *$rule*" \
 for n in 0 1 4095 4096 9000; do
 	served "$n bytes to $card0" "edu_copy of dk_edu on $card0" copy --to "$card0" $n
 done
-served "bytes to the CPU and on it" "cpu_copy of dk_cpu" copy 9000
+served "9000 bytes on the CPU" "cpu_copy of dk_cpu" copy 9000
 dma=$(count "$card1" dma_bytes)
-served "bytes from $card1 to the CPU" "edu_copy of dk_edu on $card1" copy --from "$card1" 5000
-served "bytes on $card1" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card1" 5000
-ok "$card1 has moved them by DMA" test "$(count "$card1" dma_bytes)" -ge $((dma + 10000))
+served "5000 bytes from $card1 to the CPU" "edu_copy of dk_edu on $card1" copy --from "$card1" 5000
+served "5000 bytes on $card1" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card1" 5000
+ok "$card1 copies by DMA" test "$(count "$card1" dma_bytes)" -ge $((dma + 10000))
 
 # Queued copies: the call returns, and the interrupt completes it.
 served "3 copies in the queue of $card0" "edu_queue_copy of dk_edu on $card0" \
 	copy --to "$card0" --queue 3 5000
-served "16 copies on the CPU" "cpu_queue_copy of dk_cpu" copy --queue 16 100
-served "empty copies in a queue" "edu_queue_copy of dk_edu on $card0" \
+served "16 copies in a queue on the CPU" "cpu_queue_copy of dk_cpu" copy --queue 16 100
+served "5 empty copies in the queue of $card0" "edu_queue_copy of dk_edu on $card0" \
 	copy --to "$card0" --queue 5 0
 
 # Arguments on several devices: the first one on the highest backend decides.
-served "from $card0 to $card1" "edu_copy of dk_edu on $card1" \
+served "a copy from $card0 to $card1" "edu_copy of dk_edu on $card1" \
 	copy --to "$card1" --from "$card0" 5000
-served "from $card1 to $card0" "edu_copy of dk_edu on $card0" \
+served "a copy from $card1 to $card0" "edu_copy of dk_edu on $card0" \
 	copy --to "$card0" --from "$card1" 5000
-served "from a card to the backend's own object" "cpu_copy of dk_cpu" \
+served "a copy from a card to an object on the backend, but on no card" "cpu_copy of dk_cpu" \
 	copy --to edu --from "$card0" 5000
-served "from the CPU to a backend without functions" "cpu_copy of dk_cpu" \
+served "a copy from the CPU to a backend without functions" "cpu_copy of dk_cpu" \
 	copy --to CUDA --from cpu 5000
-like "route of a card and the CPU" "*edu_copy of dk_edu on $card0*" \
+like "a call for a card and the CPU is routed to the card" "*edu_copy of dk_edu on $card0*" \
 	"$("$client" route sample::copy --on "$card0" --on cpu)"
-like "route of the CPU and a card" "*edu_copy of dk_edu on $card0*" \
+like "a call for the CPU and a card is routed to the card" "*edu_copy of dk_edu on $card0*" \
 	"$("$client" route sample::copy --on cpu --on "$card0")"
 
 # ---- a card is unbound under load ---------------------------------------------------
@@ -122,22 +122,22 @@ ok "peer bug 14: a card can be unbound while calls go to it" eval "echo $card1 >
 wait $load
 is "peer bug 14: no call of that load has failed or was lost" 0 $?
 sed 's/^/#   /' "$st_tmp/load"
-like "the client's line says so" '*, 0 failed, 0 wrong, 0 lost*' "$(tail -n 1 "$st_tmp/load")"
+like "the client reports no failed, wrong or lost call" '*, 0 failed, 0 wrong, 0 lost*' "$(tail -n 1 "$st_tmp/load")"
 sum=$(tail -n 1 "$st_tmp/load")
-ok "$card1 and then the CPU served its objects" \
+ok "after $card1 is unbound, the CPU serves its objects" \
 	grep -q "are now served by cpu_factorial of dk_cpu, $rule" "$st_tmp/load"
-like "$card0 has gone on" "* sent, [1-9]* on $card0,*" "$sum"
+like "$card0 serves calls during the load" "* sent, [1-9]* on $card0,*" "$sum"
 
 sent=$(add /sys/module/dk_client/parameters/sent*)
-is "calls sent are calls served" "$sent" "$(add $driver/served_* $cpu/served_*)"
-like "afterwards the backend is the CPU's" "*$rule*" \
+is "as many calls are served as were sent" "$sent" "$(add $driver/served_* $cpu/served_*)"
+like "after the load, the CPU serves objects on the backend" "*$rule*" \
 	"$("$client" route -v sample::factorial --on edu)"
-refused "no object can be put on a card that is gone" "$client" factorial --on "$card1" 5
-served "$card0 is still there" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 5
+refused "a call for an unbound card fails" "$client" factorial --on "$card1" 5
+served "a factorial on $card0 after the other card was unbound" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 5
 
 ok "$card1 can be bound again" eval "echo $card1 >$driver/bind"
-served "and serves" "edu_factorial of dk_edu on $card1" factorial --on "$card1" 12
-served "copies, too" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card0" 5000
+served "a factorial on $card1 after it was bound again" "edu_factorial of dk_edu on $card1" factorial --on "$card1" 12
+served "a copy between the cards after $card1 was bound again" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card0" 5000
 
 # ---- a card is unbound with copies in its queue --------------------------------------
 
@@ -149,16 +149,16 @@ sleep 0.5
 begin=${EPOCHREALTIME/[.,]/}
 ok "$card1 can be unbound with copies in its queue" eval "echo $card1 >$driver/unbind"
 took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
-is "all of them have been made" $((before + 10)) "$(add $driver/served_copy)"
+is "all queued copies are made" $((before + 10)) "$(add $driver/served_copy)"
 wait $queue
-is "and none has failed" 0 $?
-like "they were the card's" "*10 copies of *edu_queue_copy of dk_edu on $card1*" \
+is "no queued copy fails" 0 $?
+like "$card1 serves the queued copies" "*10 copies of *edu_queue_copy of dk_edu on $card1*" \
 	"$(cat "$st_tmp/queue")"
-ok "unbinding has waited for them" test $took -ge 800
+ok "unbinding waits for the queued copies" test $took -ge 800
 diag "$(cat "$st_tmp/queue"); unbound after $took ms"
 ok "$card1 can be bound once more" eval "echo $card1 >$driver/bind"
 sent=$(add /sys/module/dk_client/parameters/sent*)
-is "calls sent are calls served still" "$sent" "$(add $driver/served_* $cpu/served_*)"
+is "as many calls are served as were sent, including queued copies" "$sent" "$(add $driver/served_* $cpu/served_*)"
 
 # ---- the driver is unloaded with a call inside ---------------------------------------
 
@@ -170,13 +170,13 @@ sleep 0.5
 ok "dk_edu unloads with a call inside" unload dk_edu
 took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
 wait $copy
-is "the call has ended well" 0 $?
-like "on the card" "*40000 bytes*served by *" "$(cat "$st_tmp/copy")"
-ok "and unloading has waited for it" test $took -ge 1500
-diag "$(cat "$st_tmp/copy"); unloaded $took ms after it began"
-like "the backend is the CPU's" "*$rule*" "$("$client" route -v sample::factorial --on edu)"
+is "the call inside dk_edu succeeds" 0 $?
+like "the card serves the call inside dk_edu" "*40000 bytes*served by *" "$(cat "$st_tmp/copy")"
+ok "unloading waits for the call inside" test $took -ge 1500
+diag "$(cat "$st_tmp/copy"); unloaded $took ms after the call began"
+like "without dk_edu, the CPU serves objects on the backend" "*$rule*" "$("$client" route -v sample::factorial --on edu)"
 
-ok "dk_edu can come again" load dk_edu
-served "its cards serve" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
+ok "dk_edu can be loaded again" load dk_edu
+served "a factorial on $card0 after dk_edu was loaded again" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
 
 finish

@@ -45,12 +45,12 @@ for ((n = 1; n < 10000; n++)); do
 	failed=$((failed + status))
 done
 other=$(grep -vc 'Cannot allocate memory' "$st_tmp/errors")
-diag "$((n - 1)) allocations were made to fail, $failed times all of it was refused"
+diag "$((n - 1)) allocations were made to fail; registering was refused $failed times"
 ok "if no allocation fails, everything is registered" test "$status" -eq 0
 ok "allocations were made to fail" test "$n" -gt 20
 # The number of required allocations depends on the memory that the registry has kept.
 ok "registering was refused at least ten times" test "$failed" -ge 10
-is "each time for lack of memory, and nothing stayed registered" 0 "$other"
+is "each refusal is for lack of memory, and leaves nothing registered" 0 "$other"
 
 echo Y >$faults/task-filter
 echo -1 >$faults/times

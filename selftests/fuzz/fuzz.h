@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define REQUIRE(what)							\
 	do {								\
 		if (!(what)) {						\
-			fprintf(stderr, "not so: %s\n", #what);		\
+			fprintf(stderr, "does not hold: %s\n", #what);		\
 			abort();					\
 		}							\
 	} while (0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parses the input as a keyset, a backend bit and a key in every layout. The name of a key that
- * is found must be parsed as the same key.
+ * Parses the input as a keyset, a backend bit and a key in every layout. If a key is found, its
+ * name must parse as the same key.
  */
 #include "fuzz.h"
 

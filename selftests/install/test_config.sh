@@ -13,7 +13,8 @@
 [ -n "$st_top" ] || skip_all "the project is not around the tests"
 need_command make
 
-# A compiler that fails if the source contains a word of the file "missing", or by -fnosuch.
+# A compiler that fails if the source contains a word of the file "missing", or if its options
+# contain -fnosuch.
 bin=$st_tmp/bin calls=$st_tmp/calls missing=$st_tmp/missing
 mkdir "$bin"
 touch "$calls" "$missing"

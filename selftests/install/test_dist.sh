@@ -16,7 +16,7 @@ need_command make tar gzip "${CC:-cc}"
 version=$(cat "$st_top/VERSION")
 name=dispatchkey-$version
 mkdir "$st_tmp"/{home,first,second,unpacked}
-# alone COMMAND... - runs it without the project's git repository and cache and, if unshare
+# alone COMMAND... - runs COMMAND without the project's git repository and cache and, if unshare
 # works here, without a network
 alone=(env -i PATH="$PATH" HOME="$st_tmp/home" TMPDIR="$st_tmp" CC="${CC:-cc}"
 	GIT_CEILING_DIRECTORIES="$st_tmp")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests the folders that a user names for make: those that it must refuse before it touches
-# anything, and what make clean removes. Prints TAP.
+# Tests the folders that a user names for make: those that make must refuse before it changes any
+# file, and those from which make clean removes files. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

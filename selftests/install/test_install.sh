@@ -159,7 +159,7 @@ before=$(tree)
 ok "make install succeeds" run_make install "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "the .pc file names the prefix" grep -qx "prefix=$prefix" "$pcdir/dispatchkey.pc"
 ok "pkg-config reports the version of VERSION" version_is "$pcdir"
-# as a package manager does that unpacks into another folder
+# as a package manager that unpacks into another folder does
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey.pc"
 ok "hello and plugin build against the installed library" build_samples "$pcdir"
 ok "hello and plugin need the library's soname" needs_soname

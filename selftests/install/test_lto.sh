@@ -16,15 +16,16 @@ builds() { # CC FLAGS
 	MAKEFLAGS='' make -s -j"$(nproc)" -C "$st_top" O="$st_tmp/$1" CC="$1" CFLAGS="$2" \
 		"$st_tmp/$1"/libdispatchkey{,-nl}.a
 }
-# Debian's packages are stripped by strip -g. In Fedora's, objcopy has removed the
-# intermediate code before.
+# Debian's packages are stripped by strip -g. In Fedora's, objcopy removes the intermediate code
+# first.
 strips() { # DISTRIBUTION CC NAME
 	cp "$st_tmp/$2/$3.a" "$st_tmp/$3.a"
 	[ "$1" != Fedora ] || objcopy -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1 \
 		"$st_tmp/$3.a" || return
 	strip -g "$st_tmp/$3.a"
 }
-# Prints the global names that a program could define, too; <sys/sdt.h> defines two kinds.
+# Prints the global names that could also be names of a program. Ignores two kinds that <sys/sdt.h>
+# defines.
 alien() { # NAME
 	nm -g --defined-only "$st_tmp/$1.a" | awk 'NF == 3 { print $3 }' |
 		grep -vE '^(dk|_\.stapsdt\.base$|dispatchkey_[a-z_]*_semaphore$)'
