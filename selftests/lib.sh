@@ -34,7 +34,7 @@ st_top=${DK_TOP:-$(cd "$st_here/../.." && pwd -P)}
 
 diag() { printf '# %s\n' "${*//$'\n'/$'\n# '}"; }
 
-# plan N - sets the number of tests. In scripts that load modules, it includes a last test, of
+# plan N - sets the number of tests. In scripts that load modules, N includes the last test, that of
 # the kernel log.
 plan() {
 	st_planned=$1
@@ -135,7 +135,7 @@ run_tap() {
 	if [ "$plan" != $n ]; then
 		fail "all tests of $*" "$n tests were run, ${plan:-none} were planned, status $status"
 	elif [ "$status" -ne 0 ] && [ $st_failed -eq "$failed" ]; then
-		fail "all tests of $*" "they passed, but the exit status is $status"
+		fail "all tests of $*" "the tests passed, but the exit status is $status"
 	fi
 }
 
@@ -233,7 +233,7 @@ load() {
 	fi || {
 		case $(cat "$st_log") in
 		*"not permitted"* | *"Key was rejected"*)
-			skip_all "this machine does not let us load modules: $(cat "$st_log")"
+			skip_all "loading modules is not permitted here: $(cat "$st_log")"
 			;;
 		esac
 		diag "$(cat "$st_log")"
@@ -298,7 +298,7 @@ klog() {
 
 # klog_check - adds a test, which fails if the kernel has reported a problem since the first mark
 klog_check() {
-	local test="the kernel log has no complaint"
+	local test="the kernel log reports no problem"
 	case $st_klog_first in
 	'') return ;;
 	none)
@@ -313,7 +313,7 @@ klog_check() {
 		fail "$test"
 		sed 's/^/#   /' "$st_log"
 	elif ! dmesg | grep -qF -- "$st_klog_from"; then
-		fail "$test" "its beginning was overwritten: boot with a larger log_buf_len="
+		fail "$test" "the beginning of the log was overwritten: boot with a larger log_buf_len="
 	else
 		pass "$test"
 	fi

@@ -72,9 +72,11 @@ for card in "$card0" "$card1"; do
 		served "$n! on $card" "edu_factorial of dk_edu on $card" factorial --on "$card" $n
 	done
 	is "$card counts its factorials" $((before + 6)) "$(count "$card" served_factorial)"
-	ok "$card raises an interrupt for each factorial" test "$(interrupts "$card")" -ge $((irqs + 6))
+	ok "$card raises an interrupt for each factorial" \
+		test "$(interrupts "$card")" -ge $((irqs + 6))
 done
-served "a factorial of an object on the backend, but on no card" "cpu_factorial of dk_cpu" factorial --on edu 12
+served "a factorial of an object on the backend, but on no card" \
+	"cpu_factorial of dk_cpu" factorial --on edu 12
 like "the rule for such an object is: $rule" "*rule *$rule*" \
 	"$("$client" route -v sample::factorial --on edu)"
 
@@ -122,7 +124,8 @@ ok "peer bug 14: a card can be unbound while calls go to it" eval "echo $card1 >
 wait $load
 is "peer bug 14: no call of that load has failed or was lost" 0 $?
 sed 's/^/#   /' "$st_tmp/load"
-like "the client reports no failed, wrong or lost call" '*, 0 failed, 0 wrong, 0 lost*' "$(tail -n 1 "$st_tmp/load")"
+like "the client reports no failed, wrong or lost call" \
+	'*, 0 failed, 0 wrong, 0 lost*' "$(tail -n 1 "$st_tmp/load")"
 sum=$(tail -n 1 "$st_tmp/load")
 ok "after $card1 is unbound, the CPU serves its objects" \
 	grep -q "are now served by cpu_factorial of dk_cpu, $rule" "$st_tmp/load"
@@ -133,11 +136,14 @@ is "as many calls are served as were sent" "$sent" "$(add $driver/served_* $cpu/
 like "after the load, the CPU serves objects on the backend" "*$rule*" \
 	"$("$client" route -v sample::factorial --on edu)"
 refused "a call for an unbound card fails" "$client" factorial --on "$card1" 5
-served "a factorial on $card0 after the other card was unbound" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 5
+served "a factorial on $card0 after the other card was unbound" \
+	"edu_factorial of dk_edu on $card0" factorial --on "$card0" 5
 
 ok "$card1 can be bound again" eval "echo $card1 >$driver/bind"
-served "a factorial on $card1 after it was bound again" "edu_factorial of dk_edu on $card1" factorial --on "$card1" 12
-served "a copy between the cards after $card1 was bound again" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card0" 5000
+served "a factorial on $card1 after it was bound again" \
+	"edu_factorial of dk_edu on $card1" factorial --on "$card1" 12
+served "a copy between the cards after $card1 was bound again" \
+	"edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card0" 5000
 
 # ---- a card is unbound with copies in its queue --------------------------------------
 
@@ -158,7 +164,8 @@ ok "unbinding waits for the queued copies" test $took -ge 800
 diag "$(cat "$st_tmp/queue"); unbound after $took ms"
 ok "$card1 can be bound once more" eval "echo $card1 >$driver/bind"
 sent=$(add /sys/module/dk_client/parameters/sent*)
-is "as many calls are served as were sent, including queued copies" "$sent" "$(add $driver/served_* $cpu/served_*)"
+is "as many calls are served as were sent, including queued copies" \
+	"$sent" "$(add $driver/served_* $cpu/served_*)"
 
 # ---- the driver is unloaded with a call inside ---------------------------------------
 
@@ -174,9 +181,11 @@ is "the call inside dk_edu succeeds" 0 $?
 like "the card serves the call inside dk_edu" "*40000 bytes*served by *" "$(cat "$st_tmp/copy")"
 ok "unloading waits for the call inside" test $took -ge 1500
 diag "$(cat "$st_tmp/copy"); unloaded $took ms after the call began"
-like "without dk_edu, the CPU serves objects on the backend" "*$rule*" "$("$client" route -v sample::factorial --on edu)"
+like "without dk_edu, the CPU serves objects on the backend" \
+	"*$rule*" "$("$client" route -v sample::factorial --on edu)"
 
 ok "dk_edu can be loaded again" load dk_edu
-served "a factorial on $card0 after dk_edu was loaded again" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
+served "a factorial on $card0 after dk_edu was loaded again" \
+	"edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
 
 finish

@@ -8,7 +8,7 @@
  *	belonged to another function before
  *
  * A call that reads the number of its counter must count in a block that has this counter, and
- * never in a counter of another function.
+ * never in the counter of another function.
  *
  * -DNO_GIVE_ORDER		the number may be visible before the block that has it
  * -DNO_GIVEN_ORDER	the block may be loaded again before the number
@@ -52,7 +52,7 @@ proctype call()
 	if
 	/* no block has the number, so the blocks are read again */
 	:: change == 0 && s && n > s -> assert(again >= n)
-	/* with the blocks of the second time, the number must not be an old one */
+	/* if the blocks are those of the second time, the number must not be an old one */
 	:: change == 1 && s > LATER && n -> assert(n > LATER)
 	:: else
 	fi

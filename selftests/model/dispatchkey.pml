@@ -107,7 +107,7 @@ inline store(r, where, what)
 			 AT(r, 2) != AT(r, 1))
 #define FREE_3(r)	(buffer[r].n > 3 && !RELEASES(r, 3) && AT(r, 3) != AT(r, 0) && \
 			 AT(r, 3) != AT(r, 1) && AT(r, 3) != AT(r, 2))
-/* Never the fifth: there are only three places, so an earlier store has the same one. */
+/* Store number 4 never may: there are only three places, so an earlier store has the same place. */
 
 /* Writes out store number @i. */
 inline write_out(r, i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread accesses data and then stores a flag with release. Another one loads the flag with
- * acquire, and relies on these accesses if the flag is set:
+ * One thread accesses data and then stores a flag with release. Another thread loads the flag with
+ * acquire. If the flag is set, this thread relies on those accesses:
  *
  *   data				flag
  *

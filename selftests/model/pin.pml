@@ -7,8 +7,8 @@
  *   1	undefines it and defines it in the other class: check_definition()
  *   2	defines it for the first time: definition_publish()
  *
- * While a declaration points to an operator, the operator is not freed and keeps its class. It had
- * a signature when the declaration was compared with it.
+ * While a declaration points to an operator, the operator is not freed and keeps its class. The
+ * operator had a signature when the declaration was compared with it.
  *
  * -DNO_KEEP_ORDER		no barrier between pinning and checking again
  * -DNO_SETTLE_ORDER	no barrier between marking the operator dead and checking for pins

@@ -3,7 +3,8 @@
  * A slot of the kernel's gate is read while its thread makes calls (slot_read() in kmod/gate.c). A
  * thread makes two calls, one after the other. A second thread waits for a grace period after the
  * first call was entered, and then reads the words of the slot. All words must be of the same call.
- * If it misses the first call, it must read everything that the call's function stored.
+ * If the second thread misses the first call, it must read everything that the call's function
+ * stored.
  *
  * -DNO_COUNT		the number of calls is not compared
  * -DNO_COUNT_ORDER	the words may be stored before the number

@@ -2,7 +2,7 @@
 /*
  * Models the gate of userspace (lib/gate.c). A thread makes calls on the fast path, and a signal
  * handler interrupts it at any point and makes calls, too. Two threads free tables: one unregisters
- * providers, the other has published nothing (as in facebook/folly#1632).
+ * providers, and the other has not published any table (as in facebook/folly#1632).
  *
  * Stores to slots stay in a buffer until they are written out, which happens in any order
  * except for stores to the same slot. Only membarrier() forces all of them out.
@@ -18,7 +18,7 @@
  * -DNO_BARRIER_ORDER	membarrier() runs before the list of replaced tables is taken
  * -DNO_PUBLISH_ORDER	a table is retired before its successor is published
  * -DNO_WAIT		no wait for threads that read a replaced table
- * -DNO_LISTS		this wait is only for the tables of the thread's own list
+ * -DNO_LISTS		that wait is only for the tables of the thread's own list
  * -DNO_INDEX_ORDER	the list of indexes is taken after that of tables
  * -DNO_MARK		tables are freed without reading the slots
  * -DNO_DRAIN		no wait for the calls inside a provider

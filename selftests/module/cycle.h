@@ -8,7 +8,7 @@
 /* defined by dk_cycle_calls.ko, which also has a function for each */
 DK_OP(cycle_sleeps, "cycle::sleeps", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 DK_OP(cycle_atomic, "cycle::atomic", (struct dk_obj *x, int *served_by), (x, served_by), (x));
-/* defined by dk_cycle.ko, so it exists only while that is loaded */
+/* defined by dk_cycle.ko, so it exists only while dk_cycle.ko is loaded */
 DK_OP(cycle_own, "cycle::own", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 
 enum cycle_server {

@@ -28,7 +28,7 @@ cycle() {
 	now=$before
 	while [ "$now" = "$before" ]; do
 		tries=$((tries + 1))
-		[ "$tries" -lt 100000 ] || { echo "it was never called" && return 1; }
+		[ "$tries" -lt 100000 ] || { echo "dk_cycle was never called" && return 1; }
 		read -r now <"$calls"/guest
 	done
 	rmmod dk_cycle
@@ -39,12 +39,13 @@ cycle_all() {
 		cycle || { echo "in cycle $i" && return 1; }
 	done
 }
-ok "$cycles times dk_cycle is loaded, called and unloaded" cycle_all
-is "no call was answered wrongly" 0 "$(cat "$calls"/wrong)"
-ok "it was called" test "$(cat "$calls"/guest)" -ge "$cycles"
-ok "and was away when others were" test "$(cat "$calls"/absent)" -gt 0
-diag "$(cat "$calls"/calls) calls, $(cat "$calls"/guest) by the guest, $(cat "$calls"/absent) when it was away"
-ok "the callers unload" unload dk_cycle_calls
+ok "dk_cycle is loaded, called and unloaded $cycles times" cycle_all
+is "no call has a wrong result" 0 "$(cat "$calls"/wrong)"
+ok "dk_cycle serves a call in each cycle" test "$(cat "$calls"/guest)" -ge "$cycles"
+ok "some calls are made while dk_cycle is not loaded" test "$(cat "$calls"/absent)" -gt 0
+diag "$(cat "$calls"/calls) calls, $(cat "$calls"/guest) served by dk_cycle," \
+	"$(cat "$calls"/absent) made while dk_cycle was not loaded"
+ok "dk_cycle_calls unloads" unload dk_cycle_calls
 again() {
 	local i
 	for ((i = 0; i < 5; i++)); do
@@ -52,9 +53,9 @@ again() {
 			cycle && unload dk_cycle_calls || return
 	done
 }
-ok "dispatchkey unloads and loads, and all works as before" again
-ok "it unloads at last" unload dispatchkey
-ok "nothing is left" test ! -e /sys/module/dispatchkey
-is "nobody has left a provider behind" 0 "$(klog 'left .* behind' | wc -l)"
+ok "dispatchkey unloads and loads repeatedly, and calls are served each time" again
+ok "dispatchkey unloads at the end" unload dispatchkey
+ok "no dispatchkey module is loaded at the end" test ! -e /sys/module/dispatchkey
+is "no module was unloaded with a registered provider" 0 "$(klog 'was unloaded with' | wc -l)"
 
 finish

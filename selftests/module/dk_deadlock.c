@@ -121,7 +121,10 @@ static int in_batch(int (*inside)(void))
 	return err;
 }
 
-/* A function unregisters the other provider's function, and a batch the other way round. */
+/*
+ * A batch of the card's function unregisters the CPU's function. Later, the CPU's function
+ * unregisters the card.
+ */
 static int each_other(void)
 {
 	int err = in_batch(unregister_cpu);
@@ -152,7 +155,10 @@ static int many_calls(void)
 	return err;
 }
 
-/* A function in each provider calls the other one, takes the lock, and is called under it. */
+/*
+ * A function of each provider calls the other provider's function. The CPU's function takes the
+ * lock, and is also called with this lock held.
+ */
 static int legal_calls(void)
 {
 	int err = visit(&at_cpu, call_card);
@@ -168,7 +174,10 @@ static int legal_calls(void)
 	return err ?: many_calls();
 }
 
-/* With a deadline, or for something that is taken offline, a wait can end without the call. */
+/*
+ * A wait with a deadline, and a wait for a device or backend to go offline, can end before the
+ * call.
+ */
 static int legal_waits(void)
 {
 	int err = visit(&at_card, take_m);
@@ -206,7 +215,7 @@ static int legal(void)
 	close();
 	if (!err)
 		err = open();
-	/* these are other providers, so the two are not a cycle */
+	/* these providers were registered again, so this wait and the one above form no cycle */
 	return err ?: visit(&at_cpu, unregister_cards);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_forgetful: registers and never unregisters, neither in its exit function nor
- * when its init function fails (fail=1). With own=1 it does so in a registry that it allocates
- * and never frees. With hold=1 it takes a reference to its operator and never releases it.
+ * when its init function fails (fail=1). With own=1, it registers in a registry that it allocates
+ * and never frees. With hold=1, it takes a reference to its operator and never releases the
+ * reference.
  */
 #include <linux/module.h>
 

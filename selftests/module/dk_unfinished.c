@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_unfinished: defers a call when it is loaded, and completes it when the parameter
- * "complete" is written. Until then the module's exit function waits. With forget=1 that
+ * "complete" is written. Until then the module's exit function waits. With forget=1, the exit
  * function does not unregister, so dispatchkey waits.
  */
 #include <linux/module.h>

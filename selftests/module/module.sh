@@ -34,100 +34,106 @@ complete_call() { echo 1 >/sys/module/dk_unfinished/parameters/complete; }
 # ---- the file -------------------------------------------------------------------
 
 version=$(field version)
-like "it has a version" '[0-9]*.[0-9]*.[0-9]*' "$version"
-like "it has a source version" '????????????????*' "$(field srcversion)"
-like "it is built for this kernel" "$(uname -r) *" "$(field vermagic)"
-is "its licence" GPL "$(field license)"
-is "it depends on nothing" "" "$(field depends)"
+like "dispatchkey.ko has a version" '[0-9]*.[0-9]*.[0-9]*' "$version"
+like "dispatchkey.ko has a source version" '????????????????*' "$(field srcversion)"
+like "dispatchkey.ko is built for this kernel" "$(uname -r) *" "$(field vermagic)"
+is "the licence of dispatchkey.ko is GPL" GPL "$(field license)"
+is "dispatchkey.ko depends on no module" "" "$(field depends)"
 
 symvers=${file%/*}/Module.symvers
 if [ -f "$symvers" ]; then
 	exported=$(awk -F'\t' '$3 ~ /(^|\/)dispatchkey$/' "$symvers")
-	like "it exports symbols" '?*' "$exported"
-	is "all of them begin with dk_" "" "$(awk -F'\t' '$2 !~ /^dk_/ { print $2 }' <<<"$exported")"
-	is "all are for GPL modules" "" \
+	like "dispatchkey.ko exports symbols" '?*' "$exported"
+	is "all exported symbols begin with dk_" \
+		"" "$(awk -F'\t' '$2 !~ /^dk_/ { print $2 }' <<<"$exported")"
+	is "all exported symbols are for GPL modules" "" \
 		"$(awk -F'\t' '$4 != "EXPORT_SYMBOL_GPL" { print $2 }' <<<"$exported")"
-	is "all are in namespace DISPATCHKEY" "" \
+	is "all exported symbols are in namespace DISPATCHKEY" "" \
 		"$(awk -F'\t' '$5 != "DISPATCHKEY" { print $2 }' <<<"$exported")"
 else
-	for what in "it exports symbols" "all of them begin with dk_" \
-		"all are for GPL modules" "all are in namespace DISPATCHKEY"; do
+	for what in "dispatchkey.ko exports symbols" "all exported symbols begin with dk_" \
+		"all exported symbols are for GPL modules" \
+		"all exported symbols are in namespace DISPATCHKEY"; do
 		skip "$what" "no Module.symvers beside the module"
 	done
 fi
 
 # ---- loading and unloading --------------------------------------------------------
 
-ok "insmod loads it" load dispatchkey
+ok "insmod loads dispatchkey" load dispatchkey
 # not counting the kernel's message about an out-of-tree module
-is "one line in the log" 1 "$(klog 'dispatchkey: ' | grep -vc 'taint')"
-is "it tells version, layout, ABI" 1 \
+is "loading dispatchkey prints one line to the log" 1 "$(klog 'dispatchkey: ' | grep -vc 'taint')"
+is "this line has the version, the layout and the ABI" 1 \
 	"$(log_lines "dispatchkey: version $version, layout v1, ABI [0-9]+\$")"
-is "version in sysfs" "$version" "$(cat $sys/version)"
-is "source version in sysfs" "$(field srcversion)" "$(cat $sys/srcversion)"
-ok "rmmod unloads it" unload dispatchkey
-ok "it is gone" test ! -e $sys
-ok "and can be loaded again" load dispatchkey
+is "sysfs shows the version" "$version" "$(cat $sys/version)"
+is "sysfs shows the source version" "$(field srcversion)" "$(cat $sys/srcversion)"
+ok "rmmod unloads dispatchkey" unload dispatchkey
+ok "dispatchkey is not in sysfs after rmmod" test ! -e $sys
+ok "dispatchkey can be loaded again" load dispatchkey
 klog_mark
 
 # ---- its symbols ------------------------------------------------------------------
 
 # The same module, except that it imports another namespace.
 sed 's/import_ns=DISPATCHKEY/import_ns=DISPATCHKEX/' "$forgetful" >"$st_tmp/dk_forgetful.ko"
-refused "a module that does not import the namespace" insmod "$st_tmp/dk_forgetful.ko"
-like "the log tells why" '*dk_forgetful*namespace DISPATCHKEY*does not import it*' "$(klog)"
-ok "one that imports it" load dk_forgetful
-refused "peer bug 06: rmmod dispatchkey while somebody uses it is refused" rmmod dispatchkey
-ok "it is still there" test -e $sys
+refused "a module that does not import the namespace does not load" insmod "$st_tmp/dk_forgetful.ko"
+like "the log contains the reason why it does not load" \
+	'*dk_forgetful*namespace DISPATCHKEY*does not import it*' "$(klog)"
+ok "a module that imports the namespace loads" load dk_forgetful
+refused "peer bug 06: rmmod dispatchkey is refused while a module uses it" rmmod dispatchkey
+ok "dispatchkey is still loaded after the refused rmmod" test -e $sys
 klog_mark
 
 # ---- a driver that forgets to unregister ------------------------------------------
 
 left='dispatchkey: .*dk_forgetful was unloaded with provider forgetful,'
-ok "a forgetful driver can be removed" unload dk_forgetful
-is "the log names module and provider" 1 "$(log_lines "$left")"
-is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
+ok "a driver that does not unregister can be unloaded" unload dk_forgetful
+is "the log names the unloaded module and its provider" 1 "$(log_lines "$left")"
+is "the log reports the hooks of the unloaded module" \
+	1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
 klog_mark
-ok "nothing of it is left, it can come again" load dk_forgetful
-ok "and go again" unload dk_forgetful
+ok "the driver can be loaded again, so nothing of it stays registered" load dk_forgetful
+ok "the driver can be unloaded again" unload dk_forgetful
 klog_mark
 refused "peer bug 05: a module fails to load after it has registered" insmod "$forgetful" fail=1
-is "peer bug 05: what it left is taken out, and the log names it" 1 "$(log_lines "$left")"
+is "peer bug 05: its registrations are removed, and the log names its provider" \
+	1 "$(log_lines "$left")"
 klog_mark
-ok "one that forgets in a registry of its own" load dk_forgetful own=1
-ok "can be removed, too" unload dk_forgetful
-is "the log names what it left there" 1 "$(log_lines "$left")"
-is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
+ok "a driver with a registry of its own, which it does not free, loads" load dk_forgetful own=1
+ok "the driver with that registry can be unloaded" unload dk_forgetful
+is "the log names the provider in that registry" 1 "$(log_lines "$left")"
+is "the log reports its hooks in that registry" \
+	1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
 klog_mark
 
-ok "one that does not release an operator" load dk_forgetful hold=1
-ok "can be removed, too" unload dk_forgetful
+ok "a driver that does not release an operator loads" load dk_forgetful hold=1
+ok "the driver with that operator can be unloaded" unload dk_forgetful
 klog_mark
 
 # ---- a driver that does not complete a call -----------------------------------------
 
-ok "a driver with a deferred call" load dk_unfinished
+ok "a driver with a deferred call loads" load dk_unfinished
 rmmod dk_unfinished &
 waited='dispatchkey: unfinished waits for a call: selftest::unfinished unfinished_cpu '
 waited+='\(deferred\)\[[0-9]+\] 1[0-9]{4} ms$'
-ok "the log tells within 20 seconds what rmmod waits for" within 20 log_tells "$waited"
-ok "the call is completed" complete_call
-ok "rmmod ends" wait $!
+ok "within 20 seconds, the log names the call that rmmod waits for" within 20 log_tells "$waited"
+ok "the deferred call is completed" complete_call
+ok "rmmod ends after the call" wait $!
 klog_mark
-ok "one that also forgets to unregister" load dk_unfinished forget=1
+ok "a driver with a deferred call that does not unregister loads" load dk_unfinished forget=1
 rmmod dk_unfinished &
 left='dispatchkey: module dk_unfinished was unloaded with provider unfinished, .*may block module loading$'
-ok "the log tells that it forgot" within 20 log_tells "$left"
-ok "while its call is waited for" kill -0 $!
-ok "the call is completed" complete_call
-ok "rmmod ends" wait $!
+ok "the log names the provider that is still registered" within 20 log_tells "$left"
+ok "rmmod still waits for the deferred call" kill -0 $!
+ok "the call of the driver that does not unregister is completed" complete_call
+ok "rmmod ends after that call" wait $!
 klog_mark
 
-ok "dispatchkey unloads after all that" unload dispatchkey
-is "and frees the registry that was left" 1 \
+ok "dispatchkey unloads after these drivers" unload dispatchkey
+is "the log reports the registry that was not freed" 1 \
 	"$(log_lines 'dispatchkey: a registry was not freed')"
-is "and the operator that was held" 1 \
+is "the log reports the operator that was not released" 1 \
 	"$(log_lines 'dispatchkey: operator selftest::forgotten was not released by its module')"
-is "without an error" 0 "$(log_lines 'dispatchkey: the registry has')"
+is "the log reports no wrong registry" 0 "$(log_lines 'dispatchkey: the registry has')"
 
 finish

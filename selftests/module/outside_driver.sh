@@ -53,29 +53,34 @@ make_in() { MAKEFLAGS='' make -C "$@"; }
 if [ -n "$build" ]; then
 	kver=$utsrelease
 	mkdir -p "$driver"
-	ok "make modules_install" make_in "$st_top" modules_install DESTDIR="$dest" \
+	ok "make modules_install DESTDIR= succeeds" \
+		make_in "$st_top" modules_install DESTDIR="$dest" \
 		KDIR="$KDIR" O="$dir/build"
 	said=$(cat "$st_log")
-	like "says how to go on" "*dispatchkey.ko is not signed*depmod $kver*" "$said"
-	is "and prints no error of kbuild's" "" "$(grep -E 'SSL error|Skipping depmod' <<<"$said")"
-	ok "dispatchkey.ko is among the updates" test -f "$(installed)"
-	is "and nothing else is" "$(installed)" "$(find "$dest/lib/modules" -name '*.ko*')"
-	ok "the headers are where drivers find them" \
+	like "make modules_install prints the next command" \
+		"*dispatchkey.ko is not signed*depmod $kver*" "$said"
+	is "make modules_install prints no error of kbuild" \
+		"" "$(grep -E 'SSL error|Skipping depmod' <<<"$said")"
+	ok "dispatchkey.ko is installed in updates/" test -f "$(installed)"
+	is "no other module is installed" "$(installed)" "$(find "$dest/lib/modules" -name '*.ko*')"
+	ok "the headers are installed for drivers" \
 		test -f "$dest/usr/src/dispatchkey/include/dispatchkey.h"
-	ok "and this kernel's symbols" test -f "$dest/usr/src/dispatchkey/$kver/Module.symvers"
+	ok "the Module.symvers of this kernel is installed" \
+		test -f "$dest/usr/src/dispatchkey/$kver/Module.symvers"
 
 	# Without DESTDIR, make runs depmod, which a script replaces here.
 	mkdir "$st_tmp/sbin"
 	printf '#!/bin/sh\necho "depmod $*" >>%s/depmod\n' "$st_tmp" >"$st_tmp/sbin/depmod"
 	chmod 755 "$st_tmp/sbin/depmod"
 	place=(MODLIB="$st_tmp/lib" kernel="$st_tmp/src" KDIR="$KDIR" O="$dir/build")
-	PATH=$st_tmp/sbin:$PATH ok "modules_install in place" \
+	PATH=$st_tmp/sbin:$PATH ok "make modules_install without DESTDIR= succeeds" \
 		make_in "$st_top" modules_install "${place[@]}"
-	is "runs depmod" "depmod $kver" "$(cat "$st_tmp/depmod")"
+	is "make modules_install runs depmod" "depmod $kver" "$(cat "$st_tmp/depmod")"
 	printf '#!/bin/sh\nexit 1\n' >"$st_tmp/sbin/depmod"
-	PATH=$st_tmp/sbin:$PATH refused "and fails where depmod does" \
+	PATH=$st_tmp/sbin:$PATH refused "make modules_install fails if depmod fails" \
 		make_in "$st_top" modules_install "${place[@]}"
-	like "with what to type" "*type \"depmod $kver\" as root*" "$(cat "$st_log")"
+	like "make modules_install prints the command to type after depmod failed" \
+		"*type \"depmod $kver\" as root*" "$(cat "$st_log")"
 
 	cp -L "$sample/my.c" "$driver/my.c"
 	sed "s|/usr/src/dispatchkey|$dest&|" "$sample/Makefile" >"$driver/Makefile"
@@ -85,15 +90,16 @@ if [ -n "$build" ]; then
 	mkdir "$driver/import"
 	cp "$driver/Makefile" "$driver/import"
 	sed '/DK_MODULE_IMPORT/d' "$driver/my.c" >"$driver/import/my.c"
-	refused "without DK_MODULE_IMPORT() it does not build" \
+	refused "a driver without DK_MODULE_IMPORT() does not build" \
 		make_in "$driver/import" KDIR="$KDIR" KVER="$kver"
-	like "and is told why" '*namespace *DISPATCHKEY*does not import it*' "$(cat "$st_log")"
+	like "the build prints that DK_MODULE_IMPORT() is missing" \
+		'*namespace *DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
 	# A driver whose function is registered at another key than the key of its call.
 	mkdir "$driver/fails"
 	cp "$driver/Makefile" "$driver/fails"
 	sed 's/DK_IMPL(my_add, DK_DENSE/DK_IMPL(my_add, DK_SPARSE/' "$driver/my.c" >"$driver/fails/my.c"
-	ok "one whose call fails builds" make_in "$driver/fails" KDIR="$KDIR" KVER="$kver"
+	ok "a driver whose call fails builds" make_in "$driver/fails" KDIR="$KDIR" KVER="$kver"
 
 	ok "the driver builds" make_in "$driver" KDIR="$KDIR" KVER="$kver" || finish
 	echo "$kver" >"$dir/kver"
@@ -110,11 +116,12 @@ if [ -n "$load" ]; then
 	refused "a driver whose call fails does not load" insmod "$driver/fails/my.ko"
 	# After -ENOSYS insmod assumes that the kernel lacks the system call finit_module, and
 	# loads the module a second time.
-	is "and prints why" "my::add: -38, no function serves this route" \
+	is "the log contains the reason why the call fails" \
+		"my::add: -38, no function serves this route" \
 		"$(klog | sed -n 's/.*\(my::add: \)/\1/p' | sort -u)"
 	ok "the driver loads" insmod "$driver/my.ko" && st_loaded=(my "${st_loaded[@]}")
-	is "its function was called, for its card" 1 "$(klog | grep -c 'card 0 adds')"
-	ok "it can be removed" unload my
+	is "the driver's function is called for its card" 1 "$(klog | grep -c 'card 0 adds')"
+	ok "the driver can be unloaded" unload my
 fi
 
 finish

@@ -56,7 +56,7 @@ END
 # mutant LINE MUTATED - prints a block of a list
 mutant() { printf 'mutant lib/program: %s\n-%s\n+%s' "$2" "$1" "$2"; }
 
-# mutants MUTANT... - runs scripts/mutants, with seconds that last only a tenth of a second
+# mutants MUTANT... - runs scripts/mutants, for which a second lasts only a tenth of a second
 mutants() {
 	printf '%s\n\n' "$@" >"$project/selftests/mutants/some.list"
 	rm -rf -- "$project/build"

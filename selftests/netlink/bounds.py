@@ -49,7 +49,7 @@ def bounded(tap, family, name, values, dump, expected=None, limits=None):
     answer = as_nobody(family, name, values, dump)
     most = most_work()
     if isinstance(answer, dict) or answer[0] or answer[2]:
-        tap.ok(f"{what}: it is answered", False, answer)
+        tap.ok(f"{what}: the request is answered", False, answer)
         return None
     if expected is not None:
         tap.equal(f"{what}: messages", expected, answer[1])
@@ -111,7 +111,7 @@ def routes(tap, family):
             values = {"op": "crowd::one", **sets}
             bounded(tap, family, "route-get", values, False)
             got = bounded(tap, family, "route-get", values, True)
-            tap.ok("each function is in the explanation", got and got[3] >= DEVICES + TWINS,
+            tap.ok("the explanation has each function", got and got[3] >= DEVICES + TWINS,
                    got)
 
 
@@ -120,12 +120,14 @@ def restarts(tap, family):
     values = {"op": "crowd::one", "first": 100}
     want = family.do("table-get", values)
     crowd("changes", 7)
-    tap.equal("seven changes", want, family.do("table-get", values))
+    tap.equal("after seven changes during a request, the reply is complete",
+              want, family.do("table-get", values))
     crowd("changes", 8)
     answer = family.ask("table-get", values)
-    tap.equal("eight changes", ("EAGAIN", "the registry changed during each attempt to read it"),
+    tap.equal("after eight changes during a request, it fails",
+              ("EAGAIN", "the registry changed during each attempt to read it"),
               (answer.errno(), answer.text))
-    tap.equal("and none", want, family.do("table-get", values))
+    tap.equal("without changes, the reply is complete", want, family.do("table-get", values))
 
 
 def counters(tap, family):
@@ -135,14 +137,14 @@ def counters(tap, family):
     missing = OPS + 1
     crowd("blocks", OPS)
     got = bounded(tap, family, "stats-get", {}, False, limits=MOST_OF_SUMS)
-    tap.equal("all calls are in the sum", 15, got and got[3][0]["count"])
+    tap.equal("the sum includes all calls", 15, got and got[3][0]["count"])
     bounded(tap, family, "provider-get", {"name": "blocks"}, False, limits=MOST_OF_SUMS)
     crowd("blocks", 0)
     bounded(tap, family, "stats-get", {}, True, DEVICES + TWINS + missing)
     bounded(tap, family, "stats-get", {"used": True}, True, 2)
     bounded(tap, family, "stats-get", {"op": "crowd::one"}, True, DEVICES + TWINS + 1)
     got = bounded(tap, family, "provider-get", {"name": "crowd"}, False)
-    tap.equal("the first provider of the name served those on the device", 10,
+    tap.equal("the first provider of this name served the calls on the device", 10,
               got and got[3][0]["calls"])
     bounded(tap, family, "provider-get", {}, True)
     family.do("stats-set", {"state": 0})
@@ -163,9 +165,9 @@ def leaving(tap, family):
         sums.add(family.do("stats-get")["count"])
         calls.add(family.do("provider-get", {"name": "crowd"})["calls"])
         done = os.waitpid(child, os.WNOHANG)
-    tap.equal("they come and leave", 0, done[1])
-    tap.equal("all sums are of all calls", {15}, sums)
-    tap.equal("and those of a provider of its calls", {10}, calls)
+    tap.equal("arrays of functions can be registered and unregistered during sums", 0, done[1])
+    tap.equal("each sum includes all calls", {15}, sums)
+    tap.equal("each sum for a provider includes its calls", {10}, calls)
     family.do("stats-set", {"state": 0})
 
 
@@ -176,8 +178,8 @@ def main():
     crowd("devices", DEVICES)
     crowd("twin", TWINS)
     for part in (lists, offline, routes, restarts, counters, leaving, order):
-        tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
-    tap.equal("all operators are told", expected_ops(OPS),
+        tap.attempt(f"{part.__name__}: all requests are answered", part, tap, family)
+    tap.equal("a dump has all operators", expected_ops(OPS),
               ours(family.whole("op-get", {"prefix": "crowd::op"})))
     tap.finish()
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Settings of the Python programs; sourced by the scripts of this directory, after they have set
-# here= to this directory. DK_SPEC= is spec.json, and DK_YNL= is the kernel's tools/net/ynl.
+# Settings of the Python programs; the scripts of this directory source this file, after they have
+# set here= to this directory. DK_SPEC= is spec.json, and DK_YNL= is the kernel's tools/net/ynl.
 #
 # shellcheck disable=SC2154
 

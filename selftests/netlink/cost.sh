@@ -26,7 +26,8 @@ tests=$((${#ops[@]} + 4))
 [ -z "${DK_OPS-}" ] || tests=$((tests + 2))
 plan $tests
 
-# cost REQUEST... - sets instructions, messages and bytes; prints the reason of a refusal
+# cost REQUEST... - sets the variables instructions, messages and bytes; prints the reason of a
+# refusal
 cost() {
 	local figures
 	figures=$("$nl_cost" "$@" 2>&1) || { diag "$figures"; figures='0 0 0'; }

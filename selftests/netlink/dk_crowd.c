@@ -12,8 +12,8 @@
  * held		write a name: takes a handle of this operator, and puts the previous one
  * call		write N: calls crowd::one N times on the CPU and 2N times on a device
  * stay		whether a thread is inside a call on the first device
- * leave		write any value: begins to unregister the provider, and hardly waits for
- *		calls. After that, the module can only be unloaded
+ * leave		write any value: begins to unregister the provider, with a very short
+ *		wait for calls. After that, the module can only be unloaded
  * churn		write N: unregisters and registers all operators and devices N times
  * check		write any value: fails if a published table is wrong
  * changes		write N: each of the next N holds of the registry's lock ends as if the
@@ -64,7 +64,10 @@ static int one(struct dk_call *c, struct dk_obj *x)
 }
 
 static struct task_struct *visitor;
-/* A thread stays inside a call. Parameters that wait for calls are refused: they would block. */
+/*
+ * While a thread stays inside a call, writes to parameters that wait for calls are refused: they
+ * would block.
+ */
 static bool stays;
 static DECLARE_COMPLETION(inside);
 
@@ -290,7 +293,7 @@ static int defined_set(const char *value, const struct kernel_param *kp)
 			 dk_op_undefine(&crowd, crowd_one_op.name, &why);
 }
 
-/* If there is no operator with that name, none is held afterwards. */
+/* If there is no operator with this name, no operator is held after the write. */
 static int held_set(const char *value, const struct kernel_param *kp)
 {
 	mutex_lock(&lock);
@@ -326,7 +329,7 @@ static int visit(void *unused)
 	struct dk_obj card = dk_obj_on(backend, device[0]);
 	int err = crowd_one(&card);
 
-	/* for calls that card_one() did not serve */
+	/* if card_one() did not serve the call, the waiting thread must still continue */
 	complete(&inside);
 	while (!kthread_should_stop())
 		schedule_timeout_idle(1);

@@ -52,7 +52,7 @@ def in_pieces(tap, family):
                and not one.interrupted and not other.interrupted, f"{one}\n{other}")
     answer = small.ask("op-get", {}, True)
     tap.ok(f"{MANY_OPS} operators do not fit into one message", answer.reads > 5, answer.reads)
-    tap.ok("each message is small",
+    tap.ok("each message of this dump is smaller than 1 KiB",
            all(len(data) < 1024 for _, data in answer.messages),
            max(len(data) for _, data in answer.messages))
 
@@ -60,40 +60,43 @@ def in_pieces(tap, family):
 def complete(tap, family):
     ops = family.whole("op-get")
     tap.equal("operators are in the order of their names", sorted(names(ops)), names(ops))
-    tap.equal(f"all {MANY_OPS} of the crowd are there", expected_ops(MANY_OPS), ours(ops))
+    tap.equal(f"a dump has all {MANY_OPS} operators of dk_crowd", expected_ops(MANY_OPS), ours(ops))
     devices = family.whole("device-get")
     told = [d["name"] for d in devices if d["backend-name"] == "crowd"]
-    tap.equal(f"{MANY_DEVICES} devices", [f"crowd{i:03}" for i in range(MANY_DEVICES)],
+    tap.equal(f"a dump has all {MANY_DEVICES} devices of dk_crowd",
+              [f"crowd{i:03}" for i in range(MANY_DEVICES)],
               sorted(told))
     numbers = [d["number"] for d in devices]
-    tap.equal("each has a number of its own", len(numbers), len(set(numbers)))
+    tap.equal("each device has a number of its own", len(numbers), len(set(numbers)))
     info = family.do("info-get")
     tap.equal("info-get counts the devices", len(devices), info["devices"])
-    tap.equal("and the operators", len(ops), info["operators"])
-    tap.equal("and the functions", sum(o["num-impls"] for o in ops), info["impls"])
+    tap.equal("info-get counts the operators", len(ops), info["operators"])
+    tap.equal("info-get counts the functions", sum(o["num-impls"] for o in ops), info["impls"])
     one = family.do("op-get", {"name": "crowd::one"})
-    tap.equal("an operator with 64 functions of devices", MANY_DEVICES, one["num-device-impls"])
-    tap.equal("a call of it dispatches on one object", 1, one["max-objs"])
+    tap.equal(f"op-get counts the {MANY_DEVICES} functions of devices",
+              MANY_DEVICES, one["num-device-impls"])
+    tap.equal("op-get reports that calls dispatch on one object", 1, one["max-objs"])
     impls = family.whole("impl-get", {"op": "crowd::one"})
-    tap.equal("and its dump has all of them", MANY_DEVICES, len(impls))
-    tap.equal("each of another device", MANY_DEVICES, len({i["device"] for i in impls}))
+    tap.equal("a dump of the operator's functions has all of them", MANY_DEVICES, len(impls))
+    tap.equal("each of these functions is for another device",
+              MANY_DEVICES, len({i["device"] for i in impls}))
 
 
 def filters(tap, family):
     ops = family.whole("op-get")
     edu = [d for d in family.whole("device-get") if d["backend-name"] == "edu"]
     number = {b["name"]: b["number"] for b in family.whole("backend-get")}
-    tap.equal("by prefix", [n for n in names(ops) if n.startswith("sample::")],
+    tap.equal("operators by prefix", [n for n in names(ops) if n.startswith("sample::")],
               names(family.whole("op-get", {"prefix": "sample::"})))
-    tap.equal("by a prefix that is a name", ["sample::copy"],
+    tap.equal("operators by a prefix that is a whole name", ["sample::copy"],
               names(family.whole("op-get", {"prefix": "sample::copy"})))
-    tap.equal("by a prefix that none has", [],
+    tap.equal("operators by a prefix that no name has", [],
               names(family.whole("op-get", {"prefix": "sample::copz"})))
-    tap.equal("by provider", [n for n in names(ops) if n.startswith("sample::")],
+    tap.equal("operators by provider", [n for n in names(ops) if n.startswith("sample::")],
               names(family.whole("op-get", {"provider": "dk_edu"})))
-    tap.equal("by backend", ["crowd::one"],
+    tap.equal("operators by backend", ["crowd::one"],
               names(family.whole("op-get", {"backend": number["crowd"]})))
-    tap.equal("by provider and prefix", [],
+    tap.equal("operators by provider and prefix", [],
               names(family.whole("op-get", {"provider": "dk_edu", "prefix": "crowd"})))
     tap.equal("devices of a backend", sorted(names(edu)),
               sorted(names(family.whole("device-get", {"backend": number["edu"]}))))
@@ -108,7 +111,7 @@ def filters(tap, family):
         tap.ok(f"functions by {what}: {len(expected)}",
                expected and family.whole("impl-get", values) == expected,
                f"{family.whole('impl-get', values)}")
-    tap.equal("by a key at which there is nothing", [],
+    tap.equal("functions by a key without functions", [],
               family.whole("impl-get", {"op": "crowd::one", "key": key}))
 
 
@@ -130,15 +133,15 @@ def one_change(tap, family):
     for name, values in dumps(family):
         ops += 1
         answer = change_between(family, name, values, lambda n=ops: crowd("ops", n))
-        tap.ok(f"dump of {name}: a change between two parts is told",
+        tap.ok(f"dump of {name}: a change between two parts marks it as interrupted",
                not answer.error and answer.interrupted, answer)
         answer = change_between(family, name, values, lambda: None)
-        tap.ok(f"dump of {name}: without one it is whole",
+        tap.ok(f"dump of {name}: without a change, it is not interrupted",
                not answer.error and not answer.interrupted, answer)
     for what, values in (("a reset", {"reset": True}), ("switching off", {"state": 0})):
         answer = change_between(family, "stats-get", {},
                                 lambda v=values: family.do("stats-set", v))
-        tap.ok(f"dump of stats-get: {what} between two parts is told",
+        tap.ok(f"dump of stats-get: {what} between two parts marks it as interrupted",
                not answer.error and answer.interrupted, answer)
     crowd("ops", MANY_OPS)
 
@@ -156,10 +159,10 @@ def lost_device(tap, family):
                 values_of["device"] = last
         answer = change_between(family, name, values,
                                 lambda: crowd("devices", MANY_DEVICES - 1))
-        tap.ok(f"dump of {name}: its device is unregistered between two parts",
+        tap.ok(f"dump of {name}: unregistering its device between two parts interrupts it",
                not answer.error and answer.interrupted, answer)
         answer = family.ask(name, values, True)
-        tap.equal(f"dump of {name}: and is not found by another dump", -errno.ENODEV,
+        tap.equal(f"dump of {name}: another dump does not find the device", -errno.ENODEV,
                   answer.error)
         crowd("devices", MANY_DEVICES)
 
@@ -174,7 +177,7 @@ def unseen_change(tap, family):
         crowd("ops", MANY_OPS)
         whole = family.again().raw(name, dump=True)
         answer = change_between(family, name, {}, lambda: crowd("held", "-"))
-        tap.ok(f"dump of {name}: no operator is passed over",
+        tap.ok(f"dump of {name}: it leaves out no operator",
                not answer.interrupted and answer.messages == whole.messages,
                f"{answer}, {len(whole.messages)} before")
     family.do("stats-set", {"state": 0})
@@ -188,7 +191,7 @@ def each_once(tap, family):
         always = expected_ops(min(before, after))
         answer = change_between(family, "op-get", {}, lambda n=after: crowd("ops", n))
         told = [data[4 : data.index(b"\0", 4)].decode() for _, data in answer.messages]
-        tap.ok(f"from {before} to {after} operators during a dump: the others are in it once",
+        tap.ok(f"{before} to {after} operators during a dump: it has each other operator once",
                answer.interrupted and told == sorted(set(told))
                and set(always) <= set(told) and "sample::copy" in told,
                f"{answer}, {len(told)} names")
@@ -209,45 +212,48 @@ def of_one_name(tap, family):
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     told = [p for p in family.whole("provider-get") if p["name"] == "crowd"]
-    tap.equal("two providers of one name have counts of their own", [(1, 10), (0, 5)],
+    tap.equal("two providers of one name have separate counts", [(1, 10), (0, 5)],
               [(p["devices"], p["calls"]) for p in told])
-    tap.equal("one of them is asked for by name: the first", told[0],
+    tap.equal("provider-get by this name returns the first provider", told[0],
               family.do("provider-get", {"name": "crowd"}))
-    tap.equal("functions by provider are those of both", 2,
+    tap.equal("functions by this provider name are those of both providers", 2,
               len(family.whole("impl-get", {"op": "crowd::one", "provider": "crowd"})))
     crowd("twin", 0)
     family.do("stats-set", {"reset": True})
     crowd("call", 1)
-    tap.equal("counts of functions, and of what nothing serves",
+    tap.equal("stats-get counts calls of functions, and unserved calls",
               ({("crowd", "impl"): 2, (None, "missing"): 1}, 3), counted(family))
-    tap.equal("their sum", 3, family.do("stats-get")["count"])
+    tap.equal("stats-get has the sum of these counts", 3, family.do("stats-get")["count"])
     crowd("devices", 0)
     crowd("defined", 0)
-    tap.equal("of an operator that is gone nothing is told", ({}, 0), counted(family))
+    tap.equal("an undefined operator has no counts", ({}, 0), counted(family))
     total = family.do("stats-get")
-    tap.equal("and it stays in the sum, with what is gone", (3, 3),
+    tap.equal("its calls stay in the sum, and are counted as gone", (3, 3),
               (total["count"], total["gone"]))
     crowd("defined", 1)
     family.do("stats-set", {"state": 0})
 
 
 def very_long(tap, family):
-    """An operator with more functions than fit into an answer."""
+    """An operator with more functions than fit into a reply."""
     many = 2000
     crowd("twin", many)
     answer = family.again(1 << 18).ask("op-get", {"name": "crowd::one"})
     op = answer.decoded[0]
     told = [{k: v for k, v in i.items() if k != "op"}
             for i in family.whole("impl-get", {"op": "crowd::one"})]
-    tap.equal(f"{many} functions are counted", many, op["num-impls"])
-    tap.ok("as many as fit are in its answer", 100 < len(op["impl"]) < many, len(op["impl"]))
-    tap.ok("which stays below 32 KiB", len(answer.messages[0][1]) < 32768,
+    tap.equal(f"op-get counts all {many} functions", many, op["num-impls"])
+    tap.ok("the reply to op-get has only a part of the functions",
+           100 < len(op["impl"]) < many, len(op["impl"]))
+    tap.ok("the reply to op-get is smaller than 32 KiB", len(answer.messages[0][1]) < 32768,
            len(answer.messages[0][1]))
-    tap.equal("impl-get has all", many, len(told))
-    tap.equal("and begins with the same", told[:len(op["impl"])], op["impl"])
-    tap.equal("one of them serves at each key", 2, sum("active" in i["flags"] for i in told))
+    tap.equal("a dump of impl-get has all functions", many, len(told))
+    tap.equal("this dump begins with the functions of the reply to op-get",
+              told[:len(op["impl"])], op["impl"])
+    tap.equal("at each of two keys, one function is active",
+              2, sum("active" in i["flags"] for i in told))
     steps = family.whole("route-get", {"op": "crowd::one", "obj": [{"keyset": 1 << 16 | 1}]})
-    tap.equal("each is in the explanation", many,
+    tap.equal("the explanation of a call has each function", many,
               sum(s["step"]["kind"] == "impl" and "fallback" not in s["step"] for s in steps))
     crowd("twin", 0)
 
@@ -275,7 +281,7 @@ def while_changing(tap, family, seconds):
         if answer.interrupted:
             interrupted += 1
             if before == after:
-                torn.append("interrupted, and nothing has changed")
+                torn.append("interrupted, although nothing has changed")
             continue
         whole += 1
         if told != expected_ops(len(told)):
@@ -283,10 +289,10 @@ def while_changing(tap, family, seconds):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     tap.diag(f"{whole} dumps were whole, {interrupted} interrupted")
-    tap.equal("what is not marked as interrupted is one state", [], torn[:5])
-    tap.ok("some were interrupted", interrupted > 0)
+    tap.equal("each dump that is not marked as interrupted has one state", [], torn[:5])
+    tap.ok("some dumps are marked as interrupted", interrupted > 0)
     crowd("ops", MANY_OPS)
-    tap.equal("afterwards all are told again", expected_ops(MANY_OPS),
+    tap.equal("after the changes, a dump has all operators", expected_ops(MANY_OPS),
               ours(family.whole("op-get")))
 
 
@@ -299,13 +305,14 @@ def very_many(tap, family, n):
     told = [data[4 : data.index(b"\0", 4)].decode() for _, data in answer.messages]
     tap.diag(f"{len(told)} operators in {answer.reads} reads, {took:.1f} s")
     tap.ok("the dump is whole", not answer.error and not answer.interrupted, answer)
-    tap.ok(f"{n} operators are told, in order",
+    tap.ok(f"the dump has {n} operators, in order",
            [name for name in told if name.startswith("crowd::op")] == expected_ops(n),
            f"{len(told)}: {told[:3]} to {told[-3:]}")
     one = family.do("op-get", {"name": "crowd::op65535"})
-    tap.equal("one of them by name", "crowd::op65535", one["name"])
+    tap.equal("op-get finds one of these operators by its name", "crowd::op65535", one["name"])
     crowd("ops", 0)
-    tap.equal("and all are gone", [], ours(family.whole("op-get", {"prefix": "crowd::op"})))
+    tap.equal("a dump has no operators after they were removed",
+              [], ours(family.whole("op-get", {"prefix": "crowd::op"})))
 
 
 def main():
@@ -315,11 +322,12 @@ def main():
     crowd("devices", MANY_DEVICES)
     for part in (in_pieces, complete, filters, one_change, lost_device, unseen_change,
                  each_once, of_one_name, very_long):
-        tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
-    tap.attempt("it can be asked while all changes", while_changing, tap, family,
+        tap.attempt(f"{part.__name__}: all requests are answered", part, tap, family)
+    tap.attempt("dumps during changes: all requests are answered", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
     if len(sys.argv) > 1:
-        tap.attempt("very many can be asked for", very_many, tap, family, int(sys.argv[1]))
+        tap.attempt("dumps of very many operators: all requests are answered",
+                    very_many, tap, family, int(sys.argv[1]))
     tap.finish()
 
 

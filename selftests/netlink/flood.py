@@ -32,10 +32,11 @@ def one_change_each(tap, family):
     tap.ok("a device is added: one notification",
            len(added) == 1 and added[0]["name"] == "crowd000", events)
     device = family.do("device-get", {"name": "crowd000"})
-    tap.equal("its number", device["number"], added[0].get("number"))
-    tap.equal("its provider", "crowd", added[0].get("provider"))
-    tap.ok("the time", clock <= added[0]["time"] <= time.time_ns(), added[0]["time"])
-    tap.equal("the registry's generation after the change",
+    tap.equal("the notification has the device's number", device["number"], added[0].get("number"))
+    tap.equal("the notification has the device's provider", "crowd", added[0].get("provider"))
+    tap.ok("the notification has the time",
+           clock <= added[0]["time"] <= time.time_ns(), added[0]["time"])
+    tap.equal("the notification has the generation after the change",
               family.do("info-get")["generation"], added[0]["generation"])
 
     for state in (0, 1):
@@ -91,7 +92,8 @@ def counts_add_up(tap, family):
               2 * CHANGES, added + removed + lost)
     tap.ok("no kind of change is counted more often than it happened",
            added <= CHANGES and removed <= CHANGES)
-    # The number of lost events is sent when the queue is empty, with the last one's generation.
+    # The number of lost events is sent when the queue is empty, with the generation of the last
+    # lost event.
     generations = [e["generation"] for e in events if e["kind"] != "lost"]
     tap.equal("notifications are in the order of the changes", sorted(generations), generations)
     listener.sock.close()
@@ -162,11 +164,12 @@ def listener_does_not_read(tap, family):
              f"{drops} messages were dropped")
     tap.ok("its queue does not grow beyond its receive buffer", held <= 2 * 8192 + 4096, held)
     events = idle.events(0.5)
-    tap.ok("it learns that notifications were lost", idle.overruns > 0 or total(events, "lost"),
+    tap.ok("this listener is notified that notifications were lost",
+           idle.overruns > 0 or total(events, "lost"),
            f"{len(events)} events")
     crowd("ops", 1)
     events = idle.until(lambda e: total(e, "op-added"))
-    tap.equal("and then gets new notifications", 1,
+    tap.equal("this listener gets new notifications after that", 1,
               total(events, "op-added", name="crowd::op65535"))
     crowd("ops", 0)
     idle.sock.close()

@@ -5,10 +5,10 @@
  *
  * usage: fuzz [-n MESSAGES] [-s SEED] [-u] [NAME...]
  *
- * -u sends them as an unprivileged user. A NAME is used in strings and, if it is a number, in
- * numbers. The same seed sends the same messages. Prints a line for each reply that is not well
- * formed, each refusal by the module without a message, and each change that an unprivileged
- * user could make; the exit status is then 1.
+ * -u sends the messages as an unprivileged user. A NAME is used in strings and, if it is a number,
+ * in numbers. The same seed sends the same messages. Prints a line for each reply that is not well
+ * formed, each refusal by the module without a message, and each change that an unprivileged user
+ * could make; the exit status is then 1.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -348,8 +348,8 @@ static bool has_no_words(int err)
 }
 
 /*
- * Returns true if generic netlink accepts the header of the request. Any refusal then has a
- * message, except -EBUSY: another dump is still running.
+ * Returns true if generic netlink accepts the header of the request. A refusal of such a request
+ * has a message, except -EBUSY, which means that another dump is running.
  */
 static bool header_is_right(void)
 {
@@ -387,7 +387,10 @@ static void take_end(const struct nlmsghdr *h)
 	bool error = h->nlmsg_type == NLMSG_ERROR;
 	int err = *(const int *)NLMSG_DATA(h);
 
-	/* the end of an abandoned dump, or an error for bytes after a length that is too small */
+	/*
+	 * this is the end of an abandoned dump, or an error for bytes after a length that is too
+	 * small
+	 */
 	if (h->nlmsg_seq != request->nlmsg_seq)
 		return;
 	if (!err) {
@@ -525,7 +528,7 @@ static void send_all(unsigned long count)
 		sent_len = b.len;
 		send(sock, b.data, b.len, 0);
 		hear(sock);
-		/* The socket might have an unfinished dump, which closing it ends. */
+		/* The socket might have an unfinished dump. Closing the socket ends the dump. */
 		if (one_in(16)) {
 			close(sock);
 			sock = open_socket();

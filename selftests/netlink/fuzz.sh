@@ -3,8 +3,8 @@
 #
 # Sends valid, nearly valid and invalid messages, as an unprivileged user and as root. Messages
 # of the unprivileged user must change nothing. After those of root, the registry must be
-# consistent, even if operators and devices change meanwhile. DK_MESSAGES= is the number of
-# messages of each run (50000), DK_SEED= is the seed (1).
+# consistent, even if operators and devices change while the messages are sent. DK_MESSAGES= is the
+# number of messages of each run (50000), DK_SEED= is the seed (1).
 
 # shellcheck disable=SC2317 # functions are called by ok
 here=$(dirname -- "$0")

@@ -4,9 +4,9 @@
  *
  * In a machine where each instruction takes one nanosecond (QEMU's -icount), the clock counts
  * instructions. A request is timed from before its sendmsg() to after its last recvmsg(), on a
- * socket that has been used before. The minimum of several runs is printed. It is slightly too
- * large: it includes the kernel's entry and exit and a few instructions of this program. The
- * replies are checked after the clock is read.
+ * socket that has been used before. The minimum of several runs is printed. This number is slightly
+ * too large, because it includes the kernel's entry and exit and a few instructions of this
+ * program. The replies are checked after the clock is read.
  *
  * usage: nl_cost getfamily | get OPERATOR | dump
  *

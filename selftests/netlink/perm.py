@@ -58,7 +58,8 @@ def own_namespaces():
     network_namespace()
 
 
-# A kind of user, how to become it, whether it may make changes, whether it has the family.
+# For each kind of user: a description, how to become that user, whether it may make changes, and
+# whether it can find the family.
 PEOPLE = (
     ("root", lambda: None, True, True),
     ("CAP_NET_ADMIN only", lambda: only(CAP_NET_ADMIN), True, True),
@@ -120,14 +121,14 @@ def as_one(tap, family, good, normal, who):
     number, spec = family.number, family.spec
 
     def act():
-        # The family's number is passed, so that requests do not depend on looking it up.
+        # The family's number is given, so that the requests do not depend on a lookup.
         mine = family.again()
         mine.number = number
         return {"found": look_up(spec), "asked": asked(mine, good)}
 
     got = as_other(become, act)
     if "failed" in got:
-        tap.ok(f"{name}: can be tried", False, got["why"])
+        tap.ok(f"{name}: the process can become this user", False, got["why"])
         return
     tap.equal(f"{name}: the family is {'' if there else 'not '}found",
               0 if there else errno.ENOENT, got["found"])
@@ -149,7 +150,7 @@ def borrowed_socket(tap, family, changes):
     def act():
         return [mine.raw(*change).error for change in changes]
 
-    tap.equal("nobody with a socket that root has opened: no change",
+    tap.equal("the user nobody, with a socket that root has opened, cannot make changes",
               [-errno.EPERM] * len(changes), as_other(only, act))
     reading, writing = os.pipe()
     child = os.fork()
@@ -164,7 +165,7 @@ def borrowed_socket(tap, family, changes):
     with os.fdopen(reading, "rb") as stream:
         got = json.loads(stream.read())
     os.waitpid(child, 0)
-    tap.equal("root with a socket that nobody has opened: no change",
+    tap.equal("root, with a socket that the user nobody has opened, cannot make changes",
               [-errno.EPERM] * len(changes), got)
 
 
@@ -237,7 +238,7 @@ def readers(tap, family, good):
 def main():
     tap = genl.Tap()
     family = genl.Family()
-    good = tap.attempt("there is something to ask for", right_requests, family)
+    good = tap.attempt("there are valid requests", right_requests, family)
     if good is None:
         tap.finish()
     normal = {(name, dump): err for name, dump, err in asked(family, good)}
@@ -246,17 +247,17 @@ def main():
         if err or name not in known | {"info-get", "layout-get", "stats-get"}:
             tap.diag(f"root's {'dump of ' if dump else ''}{name} is "
                      f"{errno.errorcode.get(err, 'done')}")
-    tap.equal("every command does what root asks", [],
+    tap.equal("every command succeeds for root", [],
               [key for key, err in normal.items() if err and key[0] in known])
     for who in PEOPLE:
         as_one(tap, family, good, normal, who)
 
-    tap.attempt("readers of counters can be set", readers, tap, family, good)
+    tap.attempt("the readers of counters can be set", readers, tap, family, good)
 
     spec = family.spec
     changes = [(name, spec.encode(cmd["set"], good.get((name, False), good.get(name, {}))))
                for name, cmd in spec.commands.items() if cmd["admin"]]
-    tap.ok("there are commands that change something", len(changes) >= 3, changes)
+    tap.ok("at least three commands make changes", len(changes) >= 3, changes)
     borrowed_socket(tap, family, changes)
 
     def subscribe():

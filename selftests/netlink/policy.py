@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares the kernel's description of the family and its policies with the
-specification: every command with its flags and modes, and the type, range and length
-of every attribute of its requests."""
+specification: every command with its flags and modes, and the type, range and length of every
+attribute in requests."""
 import struct
 
 import genl
@@ -103,11 +103,11 @@ def operations(tap, family):
         cmd = family.spec.commands[name]
         flags = HAS_POLICY | ADMIN_PERM * cmd["admin"]
         flags |= CAN_DO * cmd["do"] | CAN_DUMP * cmd["dump"]
-        tap.equal(f"{name}: its modes and who may", flags, told.get(value))
+        tap.equal(f"{name}: its modes and privileges", flags, told.get(value))
 
 
 def policies_of_all(tap, family, spec):
-    got = tap.attempt("the kernel tells its policies", kernels_policies, family)
+    got = tap.attempt("the kernel returns its policies", kernels_policies, family)
     if got is None:
         return
     ops, policies = got
@@ -116,20 +116,21 @@ def policies_of_all(tap, family, spec):
             continue
         expected = expected_policy(spec, cmd["set"], cmd["request"])
         modes = ops.get(cmd["value"], {})
-        tap.equal(f"{name}: there is a policy for each of its modes",
+        tap.equal(f"{name}: the kernel has a policy for each of its modes",
                   sorted(["do"] * cmd["do"] + ["dump"] * cmd["dump"]), sorted(modes))
         for mode, index in modes.items():
             why = same_policy(expected, resolved(policies, index))
-            tap.ok(f"{name}, {mode}: the policy is the specification's", not why, why)
+            tap.ok(f"{name}, {mode}: the policy equals that of the specification", not why, why)
 
 
 def main():
     tap = genl.Tap()
     family = genl.Family()
     spec = family.spec
-    tap.equal("its version", spec.version, number(family.told[3]))
-    tap.equal("it has no header of its own", 0, number(family.told[4]))
-    tap.equal("its groups", spec.groups, sorted(family.groups))
+    tap.equal("the family has the version of the specification",
+              spec.version, number(family.told[3]))
+    tap.equal("the family has no header of its own", 0, number(family.told[4]))
+    tap.equal("the family has the groups of the specification", spec.groups, sorted(family.groups))
     operations(tap, family)
     policies_of_all(tap, family, spec)
     tap.finish()

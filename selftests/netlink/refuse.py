@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sends requests that must be refused. Each refusal must have a message and name the attribute. The
 policy refuses wrong attributes of every request in the specification; the module refuses the
-requests in a table. Afterwards the registry must be unchanged."""
+requests in a table. After all refusals, the registry must be unchanged."""
 import errno
 import os
 import struct

@@ -63,7 +63,8 @@ def values(spec, space, data):
 
 def is_address(payload):
     """Returns true for text with a kernel address, and for a 64-bit number in the kernel's half
-    of the address space. The last 4096 numbers are taken for negative numbers, such as errnos."""
+    of the address space. The last 4096 numbers count as negative numbers, such as errnos, and not
+    as addresses."""
     if LETTERS.search(payload):
         return True
     number = int.from_bytes(payload[:8], "little")

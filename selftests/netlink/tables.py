@@ -4,8 +4,8 @@
 
 usage: tables.py json|header SPECIFICATION
 
-json is for the tests in Python, which then need no YAML and start faster. header
-is for the fuzzer: the commands, and the attributes of their requests.
+json is for the tests in Python: with it, they need no YAML and start faster. header is for the
+fuzzer: the commands, and the attributes of their requests.
 """
 import json
 import sys

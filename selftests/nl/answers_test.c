@@ -125,7 +125,7 @@ TEST(switches)
 	close_nl(nl);
 }
 
-/* The client returns an error and also an answer. */
+/* The client returns an error, and also a reply. */
 TEST(switched_and_inside)
 {
 	struct dk_nl *nl = open_nl();

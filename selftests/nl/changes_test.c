@@ -103,7 +103,7 @@ TEST(functions_that_do_not_fit)
 	close_nl(nl);
 }
 
-/* The registry changes before each reply, so between the route and the steps. */
+/* The registry changes before each reply, and therefore also between the route and the steps. */
 static void answer_changing(const struct nlmsghdr *request)
 {
 	if (interruptions) {
