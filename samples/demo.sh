@@ -62,7 +62,7 @@ client copy --to "$card0"
 client copy --to "$card1" --from "$card0"
 client counts
 
-step "Call from four threads on $card1, and unbind it meanwhile"
+step "Call from four threads on $card1, and unbind $card1 during the calls"
 client load --on "$card1" --threads 4 --seconds 8 &
 load=$!
 sleep 3

@@ -261,7 +261,10 @@ static void edu_end_jobs(struct edu_card *card, struct sample_job *job)
 		next = job->next;
 		if (!job->err)
 			edu_count(card, EDU_SERVED_COPY, 1);
-		/* After the last completion, edu_remove() proceeds, then waits for this code. */
+		/*
+		 * When the last job is completed, edu_remove() continues. It then waits for this
+		 * code to end.
+		 */
 		if (job->is_deferred)
 			WARN_ON_ONCE(dk_call_complete(&job->token, job->err));
 		job->done(job, job->err);
@@ -548,7 +551,7 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 	edu_disable_irq(card);
 
-	/* Not managed by devres, because these must be undone in a certain order. */
+	/* The following is not managed by devres, because it must be undone in a certain order. */
 	pci_set_master(pdev);
 	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (err < 0) {

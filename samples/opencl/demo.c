@@ -48,7 +48,7 @@ static struct place *add_place(const struct cl_found *from)
 	place->found = from;
 	place->obj = place->card->obj;
 	place->from = now();
-	atomic_store(&places.n, n + 1);	/* threads may use it now */
+	atomic_store(&places.n, n + 1);	/* threads may use the place now */
 	return place;
 }
 

@@ -20,7 +20,7 @@ struct buf {
 	struct dk_obj dk;
 	size_t n;
 	float *data;
-	/* Private to the device that allocated it. */
+	/* Private to the device that allocated the memory of the buffer. */
 	void *mem;
 	void *owner;
 	void (*release)(struct buf *b);

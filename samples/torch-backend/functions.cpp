@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <tuple>
 
-/* Returned for arguments that cards do not support. PyTorch then computes on the CPU. */
+/* Returned for arguments that cards do not support. The CPU's function then computes the result. */
 constexpr int not_for_cards = -EOPNOTSUPP;
 
 using obj = const dk_obj *;
@@ -75,9 +75,9 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 }
 
 /*
- * Queues the work on the card that the call was routed to. Without a card, runs it now on the
- * host, which serves the tensors of unplugged cards. Before this, waits for
- * queued work that a card being unplugged may still have.
+ * Queues the work on the card that the call was routed to. Without a card, runs the work now, on
+ * the host, which serves the tensors of unplugged cards. First waits for work that is still queued
+ * on a card that is being unplugged.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)

@@ -24,7 +24,7 @@ struct fake {
 	void (*answer)(const struct nlmsghdr *request);
 	int send_error;		/* the error of sending the next request; 0: none */
 	bool is_foreign;	/* queued messages come from another process */
-	bool is_busy;		/* other families are registered meanwhile */
+	bool is_busy;		/* other families are registered during requests */
 };
 
 extern struct fake fake;

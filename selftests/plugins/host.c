@@ -288,7 +288,7 @@ static void end_of_process(char **path)
 	handle = dk_op_get(NULL, "plugins::work");
 	atomic_store(&served, call());
 	if (pthread_create(&thread, NULL, call_until_exit, NULL) || atexit(at_exit))
-		errx(1, "no thread, or no room");
+		errx(1, "no thread, or no memory");
 	usleep(20000);
 	report("call", call());
 }

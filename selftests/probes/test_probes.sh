@@ -64,8 +64,10 @@ is "the library has the documented probes" "$(documented)" "$(probes)"
 is "each probe is a nop instruction" nop "$(instructions)"
 
 if [ "$(uname -m)" != x86_64 ]; then
-	for what in "a process traces itself" "before" "traced" "after"; do
-		skip "$what" "the tracer's breakpoints are those of x86-64"
+	for what in "a process traces itself" "without a tracer, no probe is hit" \
+		"with a tracer, a probe is hit for every call and change" \
+		"after the tracer has detached, no probe is hit"; do
+		skip "$what" "the tracer has breakpoints only for x86-64"
 	done
 	finish
 fi

@@ -3,7 +3,8 @@
  * Traces its own process as the kernel does for a tracer:
  * tracer NAME:LOCATION:SEMAPHORE..., with the values that readelf prints for the probes. It sets a
  * breakpoint at each probe and increments the semaphores. For each probe, it prints "PHASE NAME
- * HITS" before the semaphores are incremented, while they are, and after they are decremented.
+ * HITS" before the semaphores are incremented, while they are incremented, and after they are
+ * decremented.
  */
 #include <dispatchkey.h>
 #include <err.h>
@@ -107,7 +108,7 @@ static void make_calls(void)
 	dk_deferred_init(&token);
 	if (served(&cpu) || dk_call_complete(&token, 0) || swift(&cpu) ||
 	    served(&cuda) != -ENOSYS || swift(&cuda) != -ENOSYS)
-		errx(1, "calls go elsewhere");
+		errx(1, "a call has an unexpected result");
 }
 
 static void work(void)
@@ -124,7 +125,7 @@ static void work(void)
 		errx(1, "%s: %s", why.name, why.text);
 	make_calls();
 	if (dk_provider_unregister(&prov))
-		errx(1, "it does not leave");
+		errx(1, "the provider cannot be unregistered");
 }
 
 static void phase(const char *name, int comes)

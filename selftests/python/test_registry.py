@@ -31,7 +31,7 @@ def test_define_and_impl(registry):
 
     @registry.impl("t::f", "Autograd", label="grad")
     def other(a, b):
-        """Another one."""
+        """Another function to register."""
 
     assert other.__name__ == "other"
     registry.impl("t::f", Key.Tracer, dk.fallthrough)
@@ -76,7 +76,7 @@ def test_overriding_warns(registry):
     with pytest.warns(dk.OverrideWarning) as w:
         @registry.impl("t::f", "CPU", label="newest")
         def newest(a, b):
-            """A third one."""
+            """A third function to register."""
     assert w[0].filename == __file__
     assert [(i.label, i.is_active) for i in registry.impls("t::f")] == \
         [("newest", True), ("new", False), ("old", False)]

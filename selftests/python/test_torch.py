@@ -299,7 +299,8 @@ aten::relu        nothing
 
 
 def test_missing_functions_of_meta(fake):
-    """In PyTorch 2.14 the fallback at Meta fails, so operators that it serves are missing."""
+    """In PyTorch 2.14 the fallback at Meta fails, so operators that only this fallback serves are
+    missing."""
     fake(version="2.14.1+cpu", file="pytorch-2.14/dumps.txt", layout="pytorch-2.14")
     status, out, _err = command("missing", "meta")
     dump = (TOP / "selftests/vectors/pytorch-2.14/dumps.txt").read_text()

@@ -128,7 +128,7 @@ def runtime(key):
     return {"Autograd": "AutogradCPU"}.get(key, key)
 
 def arguments(schema, tensor):
-    '''Values for what has no default; None if there is a type without a value here.'''
+    '''Returns values for arguments without a default; None if VALUES lacks one of the types.'''
     required = [a for a in schema.arguments if a.default is None and not a.keyword_only]
     types = [a.type.split("(")[0] for a in required]
     return None if any(a.keyword_only and a.default is None for a in schema.arguments) or \\
@@ -136,7 +136,7 @@ def arguments(schema, tensor):
         [tensor if t == "Tensor" else VALUES[t] for t in types]
 
 def register(library, op, name, keys):
-    '''Functions that note their key, and redispatch to the keys below but from a backend.'''
+    '''Registers functions that note their key and, except at backends, redispatch.'''
     for key in keys:
         def function(*args, key=key, **kwargs):
             entered.append(key)
@@ -159,7 +159,7 @@ def register(library, op, name, keys):
             pass            # a function of Meta beside an implicit one is refused
 
 def compare(number, name, op, schema, kind, mode, keys):
-    '''True, or what is wrong.'''
+    '''Returns numbers of functions, or None for no result, or a text about a difference.'''
     args = arguments(schema, KINDS[kind]())
     if args is None:
         return None
@@ -519,8 +519,8 @@ FakeTensor
 
 @needs_pytorch_1_13
 def test_copies_call_the_view():
-    """Of the functions that serve all backends if these have another function, those of *_copy
-    call the view."""
+    """The functions that serve operators *_copy on all backends call the view, and are listed as
+    such."""
     assert program("""
 import torch, torch.library, dispatchkey.torch as dt
 found = dt.missing("privateuseone").by("CompositeExplicitAutogradNonFunctional")

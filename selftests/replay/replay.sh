@@ -4,8 +4,8 @@
 # Replays the recorded transcripts inside the kernel, through dk_replay_test.ko, and checks that
 # a wrong answer is detected.
 #
-# With DK_BRIEF=1, it replays the transcripts of the project, and those of the newest PyTorch that
-# print routes; by the rules alone, only those of the project.
+# With DK_BRIEF=1, replays only the transcripts of the project, and those of the newest PyTorch that
+# print routes. By the rules alone, replays only the transcripts of the project.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -134,7 +134,7 @@ awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
 is "$(wc -l <"$registrations") operators of PyTorch are registered and unregistered" \
 	"ok $(commands "$st_tmp/all.dkt") commands checked" "$(verdict "$st_tmp/all.dkt")"
 
-# Only root may use it.
+# Only root may use the device.
 is "only root can open the device" "600 0:0" "$(stat -c '%a %u:%g' $dev)"
 
 finish

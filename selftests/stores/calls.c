@@ -220,7 +220,7 @@ static void tell(long thread)
 	if (!num_taken || num_taken == MOST || !reader ||
 	    pthread_getattr_np(pthread_self(), &attr) ||
 	    pthread_attr_getstack(&attr, &stack, &size))
-		errx(1, "what is a thread's own is not known");
+		errx(1, "the thread's memory cannot be determined");
 	pthread_attr_destroy(&attr);
 	/* glibc has the thread's static TLS at the end of its stack */
 	if ((char *)&taken < (char *)stack || (char *)&taken >= (char *)stack + size)

@@ -6,8 +6,8 @@
 #
 # 	THREAD KIND stores STACK RECORD READER FOREIGN
 #
-# a line if one of these stores to memory that is not the thread's, and a line for each cache line
-# that both threads store to.
+# a line if one of these stores is to memory of no thread or of the other thread, and a line for
+# each cache line that both threads store to.
 
 BEGIN {
 	kinds = begun = 0

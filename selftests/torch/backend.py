@@ -41,20 +41,20 @@ def same(what, operator, f, *args):
     before = served(operator, "card0") if operator else -1
     expected = f(*args)
     got = f(*on(PLACES[0], args))
-    check(what, got.device == PLACES[0] and got.dtype == expected.dtype and
-          got.shape == expected.shape and torch.allclose(got.cpu(), expected, equal_nan=True),
+    check(f"{what}: the card has the result of the CPU",
+          got.device == PLACES[0] and got.dtype == expected.dtype and got.shape == expected.shape and torch.allclose(got.cpu(), expected, equal_nan=True),
           f"expected {expected}, got {got.cpu()}")
     if operator:
-        check(f"{what} is served by card 0", served(operator, "card0") > before)
+        check(f"{what}: card 0 serves it", served(operator, "card0") > before)
 
 
 def refused(what, text, f):
     try:
         f()
     except RuntimeError as e:
-        check(what, text in str(e), str(e))
+        check(f"refused: {what}", text in str(e), str(e))
     else:
-        check(what, False, "not refused")
+        check(f"refused: {what}", False, "not refused")
 
 
 def functions():
@@ -144,12 +144,13 @@ def written():
         for _ in range(2):
             module(a)
             there(a.to(PLACES[0]))
-        check(f"{name} keeps its statistics", module.running_mean.abs().min() > 0 and all(
+        check(f"{name} updates its statistics", module.running_mean.abs().min() > 0 and all(
             torch.allclose(e, g.cpu()) for e, g in zip(module.buffers(), there.buffers())),
             f"{list(there.buffers())}")
         module.eval()
         there.eval()
-        check(f"{name} uses them", torch.allclose(module(a), there(a.to(PLACES[0])).cpu()))
+        check(f"{name} uses its statistics",
+              torch.allclose(module(a), there(a.to(PLACES[0])).cpu()))
 
     for name, make in (
             ("SGD", lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, foreach=True)),
@@ -301,14 +302,14 @@ def made():
                 ("aten::empty_strided", lambda on: torch.empty_strided((2, 3), (1, 2), device=on))):
             before = [served(operator, f"card{i}") for i in range(2)]
             t = make(PLACES[card])
-            check(f"{operator} on card {card}", t.device == PLACES[card] and t.shape == (2, 3) and
-                  t.stride() == make("cpu").stride())
+            check(f"{operator} makes a tensor on card {card}",
+                  t.device == PLACES[card] and t.shape == (2, 3) and t.stride() == make("cpu").stride())
             after = [served(operator, f"card{i}") for i in range(2)]
-            check("is served by it alone", after[card] == before[card] + 1 and
+            check(f"only card {card} serves this {operator}", after[card] == before[card] + 1 and
                   after[1 - card] == before[1 - card], f"{before} {after}")
-    check("without an index it is the current card's",
+    check("a tensor on a device without an index is on the current card",
           torch.empty(1, device="privateuseone").device == PLACES[0])
-    check("a layout in memory", torch.empty(
+    check("a tensor has the requested memory format", torch.empty(
         1, 2, 3, 4, device=PLACES[0], memory_format=torch.channels_last).stride() == (24, 1, 8, 2))
 
 
@@ -317,21 +318,22 @@ def unplugging():
     x = a.to(PLACES[0])
     before = served("aten::mm", "card0")
     CARDS.unplug(0)
-    check("an unplugged card", not CARDS.is_plugged(0))
-    check("its calls stay counted", served("aten::mm", "card0") == before)
-    check("the host serves its tensors", torch.equal((x @ x).cpu(), a @ a) and
+    check("an unplugged card is not plugged in", not CARDS.is_plugged(0))
+    check("the calls of an unplugged card stay counted", served("aten::mm", "card0") == before)
+    check("the host serves tensors of an unplugged card", torch.equal((x @ x).cpu(), a @ a) and
           served("aten::mm", "host") == 1)
     operator = "aten::empty.memory_format"
     made_by_host = served(operator, "host")
     torch.empty(2, device=PLACES[0])
-    check("and makes its tensors", served(operator, "host") == made_by_host + 1)
+    check("the host makes tensors on an unplugged card",
+          served(operator, "host") == made_by_host + 1)
     y = a.to(PLACES[1])
     refused("two cards, one unplugged", "on one card", lambda: y + x)
     refused("two cards, in the other order", "on one card", lambda: x + y)
     refused("a card that is not plugged in", "card0: no such device", lambda: CARDS.unplug(0))
     CARDS.plug(0)
-    check("plugged in again it serves", torch.equal((x @ x).cpu(), a @ a) and
-          served("aten::mm", "card0") == before + 1)
+    check("a card that is plugged in again serves its tensors",
+          torch.equal((x @ x).cpu(), a @ a) and served("aten::mm", "card0") == before + 1)
 
 
 def while_it_calls(rounds=30):
@@ -455,7 +457,8 @@ for child in children:
     os.kill(child, signal.SIGKILL)
 print(f"{len(children)} children hang")
 """)
-    check("children end", (text, status) == ("0 children hang\n", 0), f"{status}: {text}")
+    check("children of fork() end while a card works",
+          (text, status) == ("0 children hang\n", 0), f"{status}: {text}")
 
 
 def load_late():
@@ -480,6 +483,6 @@ at_exit()
 load_late()
 lost = CARDS.asked() - CARDS.refused() - sum(CARDS.calls().values())
 check("every call was served once", lost == 0, f"{lost} lost")
-check("or refused", CARDS.refused() == 9, f"{CARDS.refused()} refused")
+check("the refused calls are counted", CARDS.refused() == 9, f"{CARDS.refused()} refused")
 print(f"1..{check.n}")
 sys.exit(bool(FAILED))

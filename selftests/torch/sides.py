@@ -32,7 +32,7 @@ class Side:
         pairs = parse(done.stdout)
         if done.returncode or [c for c, _ in pairs] != list(commands):
             command = commands[min(len(pairs), len(commands)) - 1]
-            raise SideError(f"{self.name} ended with status {done.returncode} at or behind "
+            raise SideError(f"{self.name} ended with status {done.returncode} at or after "
                             f"> {command}\n{done.stderr.strip()[-2000:]}")
         return [answer for _, answer in pairs]
 

@@ -278,7 +278,7 @@ def check_shrinking(tap, pair, lay, args):
         out.write(text)
     check = sides.subprocess.run([pair.ours.argv[0], "replay", "--check", file],
                                  capture_output=True, text=True, check=False)
-    # an implicit composite and a backend of AutogradOther
+    # the two commands left register CompositeImplicitAutograd and a backend of AutogradOther
     passed = found is not None and len(small) == 2 and check.returncode == 1 and \
         "1 wrong answer" in check.stdout
     tap.result(passed, f"a falsified answer is found, and its program of {len(commands)} "

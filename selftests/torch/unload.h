@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In memory that parent and child share, so that the parent can read it after a crash. */
+/* Parent and child share this memory, so that the parent can read it after a crash of the child. */
 struct tally {
 	unsigned long wanted;		/* calls to make */
 	unsigned long calls;		/* calls that have begun */

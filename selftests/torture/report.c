@@ -155,7 +155,10 @@ static void judge_sum(void)
 			      (unsigned long long)sums.unserved);
 }
 
-/* The calls, and below the changes, that need not happen with these settings. */
+/*
+ * Returns the kinds of calls, and below the kinds of changes, that need not happen with these
+ * settings.
+ */
 static u64 calls_excused(void)
 {
 	return (u64)torture.set.no_plugins << K_PLUGIN |

@@ -24,9 +24,9 @@ at_exit() {
 	[ ! -e "$events" ] || echo 0 >"$events/enable"
 	echo "$recorded" >"$names"
 }
-# Names of tasks are not recorded: for them the kernel patches the scheduler each time an event
-# is enabled or disabled. An emulated machine may hang then, because its other CPU runs the old
-# instructions.
+# Names of tasks are not recorded. To record them, the kernel would patch the scheduler each time an
+# event is enabled or disabled. An emulated machine may then hang, because its other CPU runs the
+# old instructions.
 names=$tracing/options/record-cmd
 recorded=$(cat "$names")
 echo 0 >"$names"

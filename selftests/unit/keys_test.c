@@ -8,7 +8,7 @@
 #define SAME(array)	EXPECT(!memcmp(v1->array, l->array, sizeof(l->array)))
 
 /* The built-in layout v1 equals the layout that lib/pytorch parses from its description. */
-TEST(v1_is_what_its_text_says)
+TEST(v1_equals_its_description)
 {
 	static char text[4096];
 	const struct dk_layout *v1 = dkc_layout(NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests keysets: their algebra, iteration, printing and parsing. The expected numbers are those
- * that PyTorch 2.14.1 ("N") and 1.13.1 ("L") printed (SEMANTICS 2). The tests called upstream_N are
- * the statements of SEMANTICS 11.1.
+ * that PyTorch 2.14.1 ("N") and 1.13.1 ("L") printed (SEMANTICS 2). Test upstream_N checks
+ * statement N of SEMANTICS 11.1.
  */
 #include <stdlib.h>
 #include "keys.h"
