@@ -42,7 +42,8 @@ def same(what, operator, f, *args):
     expected = f(*args)
     got = f(*on(PLACES[0], args))
     check(f"{what}: the card has the result of the CPU",
-          got.device == PLACES[0] and got.dtype == expected.dtype and got.shape == expected.shape and torch.allclose(got.cpu(), expected, equal_nan=True),
+          got.device == PLACES[0] and got.dtype == expected.dtype and
+          got.shape == expected.shape and torch.allclose(got.cpu(), expected, equal_nan=True),
           f"expected {expected}, got {got.cpu()}")
     if operator:
         check(f"{what}: card 0 serves it", served(operator, "card0") > before)
@@ -303,7 +304,8 @@ def made():
             before = [served(operator, f"card{i}") for i in range(2)]
             t = make(PLACES[card])
             check(f"{operator} makes a tensor on card {card}",
-                  t.device == PLACES[card] and t.shape == (2, 3) and t.stride() == make("cpu").stride())
+                  t.device == PLACES[card] and t.shape == (2, 3) and
+                  t.stride() == make("cpu").stride())
             after = [served(operator, f"card{i}") for i in range(2)]
             check(f"only card {card} serves this {operator}", after[card] == before[card] + 1 and
                   after[1 - card] == before[1 - card], f"{before} {after}")
