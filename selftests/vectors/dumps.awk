@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Converts dumps.txt to a transcript. It registers each operator in an empty
-# registry, with the registrations that its two dumps list, and expects the same
-# dumps: awk -f dumps.awk dumps.txt
+# Converts dumps.txt to a transcript. The transcript registers each operator in an empty registry,
+# with the registrations that its two dumps list, and expects the same dumps:
+# awk -f dumps.awk dumps.txt
 
 # Quotes a text, which is then one word of a transcript.
 function quoted(s) {
