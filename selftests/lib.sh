@@ -313,7 +313,7 @@ klog_check() {
 		fail "$test"
 		sed 's/^/#   /' "$st_log"
 	elif ! dmesg | grep -qF -- "$st_klog_from"; then
-		fail "$test" "the beginning of the log was overwritten: boot with a larger log_buf_len="
+		fail "$test" "the log's beginning was overwritten: boot with a larger log_buf_len="
 	else
 		pass "$test"
 	fi

@@ -202,7 +202,7 @@ static int run(unsigned int seconds)
 	if (report_alone(&places, 10 * seconds))
 		return fail("a call failed", NULL);
 
-	heading("Call from %d threads, remove %s meanwhile, and add a device", NUM_THREADS,
+	heading("Call from %d threads; remove %s and add a device during the calls", NUM_THREADS,
 		places.place[cards].name);
 	if (run_load(seconds, cards, &t))
 		return EXIT_FAILURE;

@@ -73,7 +73,7 @@ static void each_counter_is_read_once(void)
 	most(DKC_WORK_COUNTERS);
 	CHECK_OK(dk_impls_withdraw(&guest, of_guest, &t_why));
 	CHECK_INT(most(DKC_WORK_COUNTERS), once);
-	/* read them again, since calls that were running may have been counted meanwhile */
+	/* read them again, since running calls may have been counted in between */
 	CHECK_OK(dk_provider_drain(&guest));
 	CHECK_INT(most(DKC_WORK_COUNTERS), once);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));

@@ -218,7 +218,7 @@ static inline int readers_main(const struct readers_side *side, int argc, char *
 	err = side->set_up(argv + 2);
 	if (err)
 		return err;
-	err = readers_run(side, "of operators that nobody calls", OPERATORS, seed);
+	err = readers_run(side, "of operators that are not called", OPERATORS, seed);
 	return side->while_called ?
 		       readers_run(side, "of the operators that are called", 0, seed) : err;
 }

@@ -44,7 +44,7 @@ static const struct dk_impl atomic_impls[] = {
 /*
  * These hooks are registered as long as calls are made, so that registering the hooks of dk_cycle
  * does not patch code that runs. QEMU before 8.1 may keep the int3 of a finished patch if another
- * CPU translates it meanwhile.
+ * CPU translates it at the same time.
  */
 static void ignore_call(struct dk_hooks *h, const struct dk_hook_info *info)
 {

@@ -315,7 +315,7 @@ static void complain(const char *what, int err)
 
 	if (wrong++ >= 10)
 		return;
-	printf("# %s (errno %d), the answer to ", what, err);
+	printf("# %s (errno %d), the reply to ", what, err);
 	for (i = 0; i < sent_len && i < 200; i++)
 		printf("%02x", sent[i]);
 	printf("%s\n", i < sent_len ? "..." : "");
@@ -400,7 +400,7 @@ static void take_end(const struct nlmsghdr *h)
 		    (request->nlmsg_flags & NLM_F_REQUEST) && is_admin()) {
 			admin_done++;
 			if (as_nobody)
-				complain("a change that nobody may", err);
+				complain("a change that an unprivileged user must not make", err);
 		}
 		return;
 	}
@@ -410,7 +410,7 @@ static void take_end(const struct nlmsghdr *h)
 	if (sentence(h, NLMSG_HDRLEN + sizeof(int) + (error ? NLMSG_HDRLEN : 0)))
 		return;
 	if (header_is_right() ? err != -EBUSY : !has_no_words(err))
-		complain("a refusal without a sentence", err);
+		complain("a refusal without a message", err);
 }
 
 static void take_answer(const struct nlmsghdr *h)
@@ -423,7 +423,7 @@ static void take_answer(const struct nlmsghdr *h)
 		a = (const struct nlattr *)at;
 		if (end - at < (int)sizeof(*a) || a->nla_len < sizeof(*a) ||
 		    a->nla_len > end - at) {
-			complain("an answer that is not well-formed", 0);
+			complain("a reply that is not well-formed", 0);
 			return;
 		}
 	}
@@ -543,7 +543,7 @@ static void report(unsigned long count, uint64_t seed)
 
 	printf("# %lu messages as %s, seed %llu: %lu done, %lu of them changes, ", count,
 	       as_nobody ? "nobody" : "root", (unsigned long long)seed, done, admin_done);
-	printf("%lu refused, %lu unheard, %lu bytes of answers\n", refused, unheard, bytes);
+	printf("%lu refused, %lu without a reply, %lu bytes of replies\n", refused, unheard, bytes);
 	printf("#");
 	for (i = 0; i < ARRAY_SIZE(by_errno); i++)
 		if (by_errno[i])

@@ -35,7 +35,7 @@ def attrs(data):
     at = 0
     while at < len(data):
         if len(data) - at < 4:
-            raise ValueError(f"{len(data) - at} bytes behind the last attribute")
+            raise ValueError(f"{len(data) - at} bytes after the last attribute")
         length, number = struct.unpack_from("HH", data, at)
         if length < 4 or at + length > len(data):
             raise ValueError(f"attribute {number & NLA_TYPE_MASK} says {length} bytes")
@@ -91,7 +91,7 @@ class Spec:
             if known["multi"]:
                 out.setdefault(name, []).append(value)
             elif name in out:
-                raise ValueError(f"{space}.{name} is there twice")
+                raise ValueError(f"{space}.{name} occurs twice")
             else:
                 out[name] = value
         return out

@@ -147,7 +147,7 @@ __attribute__((destructor)) static void unload(void)
 	if (!plugin.report || plugin.stays_registered)
 		return;
 	plugin.report("unregistering in the destructor", err);
-	plugin.report("inside behind that", atomic_load(&is_inside));
+	plugin.report("inside after that", atomic_load(&is_inside));
 	if (has_thread)
 		plugin.report("the thread ends", pthread_join(thread, NULL));
 }

@@ -39,7 +39,7 @@ sees() {
 	diff "$st_tmp/want" "$st_tmp/got"
 }
 destructor='unregistering in the destructor: 0
-inside behind that: 0'
+inside after that: 0'
 
 plan 38
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
@@ -230,7 +230,7 @@ ok "peer bug 06: a process ends with a plugin whose destructor runs late" \
 	sees shown exit "$plugin" <<END
 $(before 4)
 unregistering in the destructor: -108
-inside behind that: 0
+inside after that: 0
 $late
 END
 
@@ -239,7 +239,7 @@ END
 leaves='begin: 0
 its own thread is inside: 0
 unregistering in the destructor: 0
-inside behind that: 0
+inside after that: 0
 the thread ends: 0
 call: 1000'
 ok "peer bug 18: dlclose() while a thread runs in the plugin" \

@@ -26,7 +26,7 @@
 
 static bool force_resolve;
 module_param(force_resolve, bool, 0600);
-MODULE_PARM_DESC(force_resolve, "every route by the rule evaluator, from the next transcript on");
+MODULE_PARM_DESC(force_resolve, "the rules compute every route, from the next transcript on");
 
 /* An open file. */
 struct session {

@@ -23,7 +23,7 @@ static unsigned long long seed;
 static bool resolve, plugins;
 static char *breaks = "nothing";
 module_param(duration, uint, 0444);
-MODULE_PARM_DESC(duration, "seconds; 0: until it is unloaded (default)");
+MODULE_PARM_DESC(duration, "seconds; 0: until the module is unloaded (default)");
 module_param(readers, uint, 0444);
 MODULE_PARM_DESC(readers, "threads that call (default: CPUs, at least 2)");
 module_param(writers, uint, 0444);
@@ -33,7 +33,7 @@ MODULE_PARM_DESC(seed, "seed of the random numbers (default: the time)");
 module_param(resolve, bool, 0444);
 MODULE_PARM_DESC(resolve, "without tables: the rules route each call");
 module_param(plugins, bool, 0444);
-MODULE_PARM_DESC(plugins, "dk_torture_plugin must be loaded and unloaded meanwhile");
+MODULE_PARM_DESC(plugins, "dk_torture_plugin must be loaded and unloaded during the test");
 module_param(progress, uint, 0444);
 MODULE_PARM_DESC(progress, "seconds between lines of progress (default 15)");
 module_param_named(break, breaks, charp, 0444);
@@ -41,7 +41,7 @@ MODULE_PARM_DESC(break, "make a mistake on purpose, which the test must detect")
 
 static bool running;
 module_param(running, bool, 0444);
-MODULE_PARM_DESC(running, "whether it has not ended yet (read only)");
+MODULE_PARM_DESC(running, "whether the test is still running (read only)");
 
 static int missing_get(char *buffer, const struct kernel_param *param)
 {

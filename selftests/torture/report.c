@@ -22,7 +22,7 @@ struct sums {
 
 static struct sums sums;
 
-/* Actors can change their counters meanwhile, except at the end of the test. */
+/* Except at the end of the test, actors can change their counters while this runs. */
 static void sum_up(void)
 {
 	unsigned int i, k, n = w_load_acquire(torture.num_actors);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs the torture test in the kernel: loads dk_torture.ko, loads and unloads dk_torture_plugin.ko
-# meanwhile, unloads dk_torture.ko, and prints its tests from the kernel log. Without options, it
-# runs with tables, without tables, and with a deliberate mistake of each kind, which must be
+# during the test, unloads dk_torture.ko, and prints its tests from the kernel log. Without options,
+# it runs with tables, without tables, and with a deliberate mistake of each kind, which must be
 # detected. DK_BRIEF=1 tries only one kind of mistake.
 
 usage() {
