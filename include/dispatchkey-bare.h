@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Defines types, errnos and functions for programs without an operating system, in
- * which lib/core is compiled with DK_BARE. There is one thread. Interrupt handlers
- * may only complete deferred calls.
+ * Defines types, errnos and functions for programs without an operating system. Such
+ * programs compile lib/core with DK_BARE. There is one thread. Interrupt handlers may
+ * only complete deferred calls.
  */
 #ifndef _DISPATCHKEY_BARE_H
 #define _DISPATCHKEY_BARE_H
@@ -49,7 +49,7 @@ extern "C" {
  * dk_bare_memory() - set the memory allocator
  * @alloc: returns memory aligned for any type, not necessarily zeroed, or
  *	NULL
- * @release: frees it
+ * @release: frees memory that @alloc returned
  *
  * Functions that cannot allocate return -ENOMEM and change nothing.
  *
@@ -83,8 +83,9 @@ int dk_bare_arena(void *memory, size_t size);
 /**
  * dk_bare_arena_seal() - forbid further allocations
  *
- * For programs that register everything at start. Afterwards, functions that would
- * allocate memory return -ENOMEM. Calls and unregistering need no allocation.
+ * Use it in programs that register everything at start. Afterwards, functions that
+ * would allocate memory return -ENOMEM. Neither calls nor unregistering allocate
+ * memory.
  *
  * Context: Any.
  */

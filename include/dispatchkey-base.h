@@ -48,8 +48,8 @@ extern "C" {
 #endif
 
 /*
- * For functions on the path of almost every call. Calls into a shared library load
- * the address from the GOT directly instead of jumping through the PLT.
+ * Marks functions that almost every call runs. Their callers load the function's
+ * address from the GOT of a shared library instead of jumping through the PLT.
  */
 #define DK__HOT
 #if !defined(__KERNEL__) && defined(__has_attribute)
@@ -111,13 +111,13 @@ struct dk_obj {
  * struct dk_local - the keys that a thread or a caller includes and excludes
  * @included: the included set, XOR DK_DEFAULT_INCLUDED
  * @excluded: the excluded set, XOR DK_DEFAULT_EXCLUDED
- * @depth: in the kernel and on bare metal the nesting depth of calls; see struct
+ * @depth: in the kernel and on bare metal, the nesting depth of calls; see struct
  *	dk_hook_info
  * @reserved: zero
  *
  * All zero is the default state. In userspace every thread has one
- * (dk_local_current()); in the kernel it is an argument. Must be aligned to 8 bytes:
- * calls store flags in the low bits of its address.
+ * (dk_local_current()); in the kernel it is an argument of each call. Must be aligned
+ * to 8 bytes: calls store flags in the low bits of its address.
  */
 struct dk_local {
 	__aligned_u64 included;

@@ -19,8 +19,8 @@ extern "C" {
  * @boxed: NULL if the function has the operator's type; otherwise calls the
  *	function with boxed arguments
  * @n: number of objects at @objs
- * @result: what the function returned, for hooks and tracers. id_run() sets it
- *	if it is needed; callers without DK_OP() set it before dk_call_leave()
+ * @result: what the function returned, for hooks and tracers. id_run() of DK_OP() sets
+ *	it if it is needed; callers without DK_OP() set it before dk_call_leave()
  *
  * The other members are private. The caller provides the storage, which must stay
  * valid until dk_call_leave() returns.
@@ -132,8 +132,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  *
  * For batches, and for callers without DK_OP(). The function may be run any number
  * of times until dk_call_leave(). If and only if this returns 0, dk_call_leave()
- * must follow. Otherwise id_run() and @f->boxed return the same error, and
- * dk_call_leave() only reports the mistake.
+ * must follow. After a failure, id_run() and @f->boxed return the same error, and
+ * dk_call_leave() only reports that it was called by mistake.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
  * called. The call is inside an RCU read-side critical section until dk_call_leave().
@@ -153,7 +153,8 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
  * @f: filled with the call
- * @op: the operator, from dk_op_get(); NULL for @decl's, as in dk_call_enter()
+ * @op: the operator, from dk_op_get(); NULL for the operator of @decl, as in
+ *	dk_call_enter()
  * @decl: the signature, compared with the operator's. A match is cached in
  *	@decl->sig_mark
  * @local: local state, never NULL; its bits have the meaning of the registry's layout
@@ -170,7 +171,7 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
 /**
  * dk_call_enter_key() - dk_call_enter() for the function at a given key
  * @f: filled with the call
- * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ * @op: the operator, from dk_op_get(), or NULL for that of @decl in the default
  *	registry
  * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL
@@ -195,7 +196,7 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
 /**
  * dk_call_enter_keyset() - redispatch by a keyset, from outside a call
  * @f: filled with the call
- * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ * @op: the operator, from dk_op_get(), or NULL for that of @decl in the default
  *	registry
  * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL. The call records it, but it does not affect the
@@ -221,7 +222,7 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * @from: the call that the function serves
  * @decl: the operator of @from; any other fails with -EPROTOTYPE
  * @ks: the keyset. The local state is not applied. Fallthrough keys are removed
- *	only if the set is routed to one of them, which can happen after a function was
+ *	only if the set is routed to one of them. This can happen after a function was
  *	unregistered
  * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
@@ -235,7 +236,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 
 /* A request to the slow path, also from functions that DK_OP() defines. */
 struct dk__request {
-	struct dk_op *op;		/* NULL for @decl's */
+	struct dk_op *op;		/* NULL for that of @decl */
 	struct dk_op_decl *decl;
 	const struct dk_local *local;
 	const struct dk_call *from;	/* for a redispatch */
@@ -303,11 +304,10 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  * @f: from dk_call_enter(), dk_call_redispatch() or one of their variants
  *
  * Must be called by the task or thread that entered the call; @f must stay valid
- * until then. In userspace an attempt from another thread is reported on stderr and
- * has no other effect. The call stays entered, and unregistering waits for it. Leaving a
- * call twice is also reported. Leaving a call whose dk_call_enter() failed is reported, in
- * the kernel in its log, and has no other effect. The kernel does not check whether a call
- * is left by another task or twice.
+ * until then. In userspace an attempt from another thread is only reported on stderr.
+ * The call stays entered, and unregistering waits for it. Leaving a call twice is also
+ * reported. The kernel checks neither. If dk_call_enter() failed, leaving the call is
+ * only reported, on stderr or in the kernel's log.
  *
  * Context: As dk_call_enter().
  */
@@ -351,7 +351,7 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
 
 /**
  * dk_call_boxed() - call an operator with boxed arguments
- * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ * @op: the operator, from dk_op_get(), or NULL for that of @decl in the default
  *	registry
  * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL

@@ -25,9 +25,9 @@ struct dk_deferred {
 	__u64 since;			/* when the call was deferred, in ms */
 	const void *prov;		/* NULL: completed, or not deferred yet */
 	const void *reg;		/* the function */
-	struct dk_deferred *next;	/* in a list, which the dispatcher protects */
+	struct dk_deferred *next;	/* next in a list that the dispatcher protects */
 	struct dk_deferred **link;
-	__u64 forks;			/* forks between the first process and the caller's */
+	__u64 forks;			/* number of forks from the first process to the caller's */
 };
 
 /**
@@ -36,7 +36,7 @@ struct dk_deferred {
  *
  * Call this once, when the job is created. After dk_call_complete() the token can be
  * used again. Do not call this function while a call is deferred with the token, for
- * example in each call of the operator: calls that were deferred before are forgotten.
+ * example at each call of the operator: this damages the list of deferred calls.
  *
  * Context: Any.
  */
@@ -68,10 +68,11 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
- * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if it is in use by a call
- * that is not completed, also if @token was initialized again after that call and no other
- * call was deferred since. After an error, @c ends when its function returns.
- * A function that has deferred its call and then fails must complete it.
+ * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if a call that is not
+ * completed uses it. If @token was initialized again after that call, -EBUSY is
+ * returned only if no other call was deferred since. After an error, @c ends when its
+ * function returns. A function that has deferred its call and then fails must complete
+ * it.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 
@@ -86,8 +87,9 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  * Context: In the kernel any except NMI, including hard interrupts. In userspace any
  * thread, and signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
  * Return: 0, or -EINVAL if no call is deferred with @token: it is NULL, the call is
- * completed already, or the parent deferred it before a fork(). If @token is used for a new call,
- * a second completion of the old call completes the new one.
+ * completed already, or the call was deferred by the parent process before a fork(). If
+ * @token is used for a new call, a second completion of the old call completes the new
+ * one.
  */
 int dk_call_complete(struct dk_deferred *token, int result);
 

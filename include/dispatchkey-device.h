@@ -300,8 +300,9 @@ DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backen
 int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
 
 /*
- * A backend, not a key: in C, compilers warn about an enum dk_key. C++ does not convert the
- * numbers of dk_backend_join() to an enum.
+ * The type of an argument that is a backend, not a key. In C it is an enum, so that
+ * compilers warn if an enum dk_key is passed. C++ would not convert a number from
+ * dk_backend_join() to an enum.
  */
 #ifdef __cplusplus
 #define dk__backend	unsigned int

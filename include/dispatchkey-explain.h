@@ -167,8 +167,8 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
  *	dk_op_impl(); the backend fallback of the entry
  * @step: filled with the step; set @step->size first
  *
- * The effect of a registration is found by evaluating the rules without it, so it is
- * exactly the effect of unregistering it.
+ * To find the effect of a registration, the rules are evaluated without it. The effect
+ * is thus exactly that of unregistering it.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size), or -EAGAIN if the registry has

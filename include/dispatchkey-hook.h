@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Declares hooks, which are called for each call, for profilers and traces.
- * Included by <dispatchkey.h>.
+ * Declares hooks: functions of profilers and tracers that run before and after each
+ * call. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_HOOK_H
 #define _DISPATCHKEY_HOOK_H
@@ -35,7 +35,7 @@ enum dk_hook_kind {
  * @ks: its effective keyset
  * @name: name of the operator
  * @op: the operator
- * @call: the call, which has a dk_call_frame(); NULL if it has no function
+ * @call: the call, which has a dk_call_frame(); NULL if no function serves it
  * @sequence: sequence number of a call whose keyset has an autograd key, counted
  *	per registry. It wraps to 0 after LONG_MAX. -1 for other calls and for
  *	redispatches
@@ -58,8 +58,8 @@ struct dk_hook_info {
 
 /**
  * enum dk_hook_flags - which calls run a hook
- * @DK_HOOK_TRACE: also redispatches, and calls of operators that PyTorch hides from
- *	profilers, such as aten::size (SEMANTICS 8.6)
+ * @DK_HOOK_TRACE: run the hooks also for redispatches, and for calls of operators that
+ *	PyTorch hides from profilers, such as aten::size (SEMANTICS 8.6)
  */
 enum dk_hook_flags {
 	DK_HOOK_TRACE = 1,

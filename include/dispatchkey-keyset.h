@@ -67,7 +67,7 @@ const struct dk_layout *dk_layout_next(const struct dk_layout *l);
  * dk_layout_parse() - parse a layout from text
  * @text: in the format of Documentation/layouts.rst, which
  *	dk_layout_describe() writes
- * @why: filled on failure; may be NULL. Its member name is "line N: WORD"
+ * @why: filled on failure; may be NULL. @why->name is then "line N: WORD"
  *
  * For a build of PyTorch that has no built-in layout. A text with the name of a
  * built-in layout must have the same keys as that layout.

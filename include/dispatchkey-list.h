@@ -141,8 +141,8 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 /**
  * struct dk_provider_info - a provider
  * @size: sizeof(struct dk_provider_info), set by the caller
- * @is_unregistering: whether it is being unregistered, waiting for its running
- *	calls
+ * @is_unregistering: whether it is being unregistered; unregistering waits for its
+ *	running calls
  * @number: sequence number of its registration in the registry
  * @operators: number of operators that the provider defines
  * @impls: number of functions that the provider has registered, including backend

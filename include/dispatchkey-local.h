@@ -288,7 +288,7 @@ static inline struct dk__key_guard dk__guard_autocast(struct dk_local *local,
 	struct dk_local with = *local, without = *local;
 	struct dk_keyset differs;
 
-	/* the module exports no function that returns the key */
+	/* find the key as a difference: the module exports no function that returns it */
 	dk_local_set_autocast(&with, backend, 1);
 	dk_local_set_autocast(&without, backend, 0);
 	differs.bits = with.excluded ^ without.excluded;

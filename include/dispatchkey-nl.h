@@ -14,9 +14,9 @@
  * its allocator: the caller or the library.
  *
  * Unknown attributes are ignored. For attributes that an older module does not send,
- * numbers are 0, flags are clear, and strings are empty. A state is DK_NL_STATE_ONLINE
- * or, for the counters, DK_NL_STATE_OFFLINE. Strings are never NULL; control
- * characters in them are replaced by '?'.
+ * numbers are 0, flags are clear, and strings are empty. A missing state is
+ * DK_NL_STATE_ONLINE or, for the counters, DK_NL_STATE_OFFLINE. Strings are never NULL;
+ * control characters in them are replaced by '?'.
  *
  * Errors are negative errnos; dk_nl_why() describes them. Each function that sends a
  * request to the module may return, in addition to what its own comment lists,
@@ -1079,8 +1079,8 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @time: time of the last of these events, in nanoseconds of CLOCK_REALTIME; 0 if
  *	unknown
  * @generation: generation of the registry when the event was sent; 0 if unknown. For
- *	DK_NL_EVENT_LOST it is that of the last lost event, which may be lower than
- *	that of an event that was read earlier
+ *	DK_NL_EVENT_LOST, the generation of the last lost event; an event that was read
+ *	earlier may have a higher one
  * @name: name of the operator, backend or device; empty for a backend
  *	fallback
  * @key_name: name of the key

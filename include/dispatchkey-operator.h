@@ -183,9 +183,8 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
- * All calls with this handle must have returned. An operator that is put more often than it
- * was got, while nobody else holds it, is reported on stderr or in the kernel's log, and
- * nothing changes.
+ * All calls with this handle must have returned. If no reference is left, dk_op_put()
+ * changes nothing and reports the mistake on stderr or in the kernel's log.
  *
  * Context: Process context, may sleep.
  */

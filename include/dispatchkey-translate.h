@@ -23,10 +23,10 @@ extern "C" {
  *	which became a backend
  * @DK_NOTE_ADDED: a runtime key of the result that was not in the set. It appears
  *	because each functionality bit is combined with each backend bit
- * @DK_NOTE_ALONE: a building block of the result that lost all its backends;
- *	it is routed as with the first backend
- * @DK_NOTE_TOP: another key has the highest priority: in PyTorch 2.0, PrivateUse1 is
- *	above Meta, and in 2.14 below it
+ * @DK_NOTE_ALONE: a building block of the result that lost all its backends; it is
+ *	routed as if it had the first backend
+ * @DK_NOTE_TOP: another key has the highest priority; for example, PrivateUse1 is above
+ *	Meta in PyTorch 2.0, but below it in 2.14
  */
 enum dk_note_kind {
 	DK_NOTE_LOST = 1,

@@ -52,7 +52,7 @@ const struct dk_obj *dk_list_init(struct dk_list *list, const void *items,
 				  unsigned long n, unsigned long offset);
 
 /**
- * dk_list_obj() - a list that is a parameter, for the dispatch list of DK_OP()
+ * dk_list_obj() - the object of a list parameter, for the dispatch list of DK_OP()
  * @list: the list
  *
  * Recomputes the union of the objects' keysets.

@@ -60,8 +60,8 @@ inline const char *error_text(int error)
 
 /*
  * The name of a type in signatures. Compilers spell user-defined inline namespaces
- * differently. Specialise this template for each type in such a namespace that plugins
- * built with different compilers share, and set text to a name for the type.
+ * differently. If plugins built with different compilers share a type of such a
+ * namespace, specialise this template for the type and set text to a name for it.
  */
 template <class T> struct type_name {
 	static constexpr const char *text = nullptr;
@@ -301,7 +301,7 @@ template <> struct std::hash<dk::keyset> {
 	}
 };
 
-/* Makes the union of two keys a set; without this it would be a number. */
+/* Makes the union of two keys a set; without this operator it would be a number. */
 constexpr dk::keyset operator|(dk_key a, dk_key b)
 {
 	return { a, b };
@@ -549,7 +549,10 @@ template <template <class> class Of, class T, class = void> inline constexpr boo
 template <template <class> class Of, class T>
 inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
 
-/* True for a smart pointer to an object, if calls cannot dispatch on it. */
+/*
+ * True for a smart pointer to an object if the pointer itself is not a type that calls
+ * dispatch on.
+ */
 template <class T> constexpr bool is_smart_pointer()
 {
 	if constexpr (!visit<T>::is && has<pointee, T>)
@@ -557,7 +560,7 @@ template <class T> constexpr bool is_smart_pointer()
 	else
 		return false;
 }
-/* True also for lists and std::optional of them. */
+/* As is_smart_pointer(), but also true for lists and std::optional of such pointers. */
 template <class T> constexpr bool has_smart_pointer()
 {
 	if constexpr (is_smart_pointer<T>())
@@ -1279,8 +1282,8 @@ struct impl_options {
 	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
 	unsigned int flags = 0;
 	/*
-	 * the backend whose runtime key a building block means; not for fallbacks, libraries or
-	 * make_impl()
+	 * a building block means the runtime key of this backend; not for fallbacks,
+	 * libraries or make_impl()
 	 */
 	dk_backend backend = DK_BACKEND_INVALID;
 	/* not for libraries, which have their own, or make_impl() */
@@ -1458,7 +1461,7 @@ inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
 
 } /* namespace detail */
 
-/* Registers int(dk_call *, void *args) at a key, for operators without a function there. */
+/* Registers a function int(dk_call *, void *args) at a key, for operators without one there. */
 template <class F>
 registration fallback(dk_key key, F f, const impl_options &how = {},
 		      detail::position at = detail::position::here())
@@ -1705,7 +1708,10 @@ public:
 		dk_call c;
 		dk__slot slot;
 
-		/* collecting the first object may throw, so find() looks up the device */
+		/*
+		 * pass no object: collecting one may throw while the slot is held. find()
+		 * collects the objects and looks up the device
+		 */
 		if (__builtin_expect(!may || !dk__begin(&c, &slot, &found, from->op, &decl_,
 							0, from->local, ks.bits, 0, nullptr), 0)) {
 			dk__request rq{};
@@ -1805,9 +1811,9 @@ public:
 	/*
 	 * Makes an element of an array of functions, such as that of dk_device_register(), as
 	 * DK_IMPL() does in C. The array, and the texts of the options, must stay valid until it
-	 * is unregistered. The function has no captures. If it has no name, it has no default
-	 * label. With a backend, a registry or other flags than DK_IMPL_F_ATOMIC, registering
-	 * the array fails with -EINVAL.
+	 * is unregistered. The function must not have captures. If it has no name, it
+	 * has no default label. With a backend, a registry or other flags than
+	 * DK_IMPL_F_ATOMIC, registering the array fails with -EINVAL.
 	 */
 	template <class F> dk_impl make_impl(dk_key key, F f, const impl_options &how = {}) const
 	{

@@ -43,8 +43,9 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 }
 
 /*
- * Called with the list's lock held. If @d was initialized while the newest call was deferred
- * with it, @d is the first in the list. Then it stays there, for that call.
+ * Called with the list's lock held. A caller may wrongly initialize @d again while a
+ * call is deferred with it. If no other call was deferred since, @d is still the first
+ * in the list. It stays there for that call, and this returns -EBUSY.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
