@@ -207,11 +207,11 @@ extern const struct dk_local dk_local_default;
 	  "called from inside a function at a key of the backend")	\
 	X(ATOMIC, EDEADLK,						\
 	  "called where sleeping is not allowed, such as in a hook or under rcu_read_lock()") \
-	X(STILL_INSIDE, ETIMEDOUT, "this call is still running, for at least the time shown") \
+	X(STILL_INSIDE, ETIMEDOUT, "the call has been running for at least the time shown") \
 	X(GRACE, ETIMEDOUT, "the grace period is not over yet")		\
 	X(NO_DEADLINE, ETIMEDOUT, "not enough memory to wait with a deadline") \
 	X(CANCELED, ECANCELED,						\
-	  "it was brought online again before its running calls had returned") \
+	  "the device or backend was brought online again during the wait") \
 	X(DEFINED, EEXIST, "the operator is defined already")		\
 	X(CLASS, EBUSY,							\
 	  "callers hold the operator, so it cannot change between atomic and sleepable") \
@@ -228,7 +228,7 @@ extern const struct dk_local dk_local_default;
 	X(FALLBACK_EXISTS, EEXIST,					\
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\
-	  "all private backends are taken; drivers of one kind can share one, with devices") \
+	  "all private backends are taken; drivers can share one, each with its own devices") \
 	X(NAME_TAKEN, EINVAL, "a key or a backend has this name already") \
 	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
@@ -292,7 +292,7 @@ extern const struct dk_local dk_local_default;
 	X(UNREGISTERING, EBUSY, "the provider is being unregistered")	\
 	X(NOT_HOOKED, ENOENT, "the hooks are not registered")		\
 	X(NO_DECL, EINVAL,						\
-	  "the function names no operator; register a DK_FALLBACK() with dk_fallback_register()") \
+	  "no operator is given; register a DK_FALLBACK() with dk_fallback_register()") \
 	X(NULL_ARGUMENT, EINVAL, "this argument must not be NULL")	\
 	X(FALLBACK_FUNCTION, EINVAL,					\
 	  "a backend fallback must be a boxed function or a fallthrough") \

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When a module is unloaded, unregisters what it has left registered. A registration takes no
- * reference on the module, so that its exit function can run and unregister. What that function
- * leaves is unregistered here, in all registries, before the text of the module is freed. Like
- * dk_provider_unregister(), this waits for the provider's running calls.
+ * reference on the module, so that its exit function can run and unregister. What that
+ * function leaves registered is unregistered here, in all registries, before the text
+ * of the module is freed. Like dk_provider_unregister(), this waits for the provider's
+ * running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -95,8 +96,9 @@ static bool find_left(struct dk_registry *reg, const struct module *mod, char na
 }
 
 /*
- * Called by the module notifier, whose lock other loads and unloads need: they may block until the
- * calls have returned. So the messages are printed before the wait.
+ * Called by the module notifier. Loading or unloading another module needs the
+ * notifier's lock, so it may block until the provider's calls have returned. The
+ * messages are therefore printed before the wait.
  */
 void dkc_module_cleanup(const struct module *mod)
 {

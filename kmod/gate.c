@@ -42,7 +42,7 @@ struct gate_slot {
 	const struct task_struct *task;
 	unsigned long seq;		/* number of calls that have used the slot */
 #ifdef CONFIG_LOCKDEP
-	bool is_mapped;			/* the call has acquired its provider's map */
+	bool is_mapped;			/* the call has acquired its provider's lockdep map */
 #endif
 };
 
@@ -81,8 +81,8 @@ static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
 static atomic_t num_waiters = ATOMIC_INIT(0);
 
 /*
- * Deferred calls, hashed by their provider. A waiter reads them after the slots and overflow
- * lists: a call that has already left those is then in a list of deferred calls.
+ * Deferred calls, hashed by their provider. A waiter reads these lists after the slots and
+ * overflow lists: a deferred call that has left those is already in one of these lists.
  */
 static struct gate_deferred {
 	raw_spinlock_t lock;
@@ -183,16 +183,18 @@ static __always_inline struct gate_slot *slot_next(void)
 
 #ifdef CONFIG_LOCKDEP
 /*
- * Each provider has a lock for lockdep. A call acquires it for reading and never waits for it, as
- * if by trylock; a wait for the calls acquires it for writing: dkc_call_map_wait(). If a function
- * takes a lock and a task waits for calls with that lock held, lockdep reports a possible deadlock.
- * So it does if two functions unregister each other's provider. A wait that can end without the
- * calls acquires nothing: one with a deadline, or one for a device or backend, which may be brought
- * online again.
+ * Each provider has a map, which lockdep treats as a lock. A call acquires the map for
+ * reading, as if by trylock, because a call never waits. A wait for the provider's
+ * calls acquires the map for writing: dkc_call_map_wait(). lockdep then reports a
+ * possible deadlock if a task waits for calls while it holds a lock that one of the
+ * functions takes. It also reports two functions that unregister each other's provider.
+ * Some waits can end before the calls return: those with a deadline, and those for a
+ * device or backend, which may be brought online again. These waits do not acquire the
+ * map.
  *
- * A task has few entries for locks that it holds. Therefore only the outermost call in a provider
- * acquires the lock, and only if enough entries are free. A call in an overflow list does not
- * acquire it.
+ * lockdep has few entries for the locks that a task holds. Therefore only the outermost
+ * call in a provider acquires the map, and only if enough entries are free. A call in
+ * an overflow list does not acquire it.
  */
 static void call_map_acquire(const u64 *storage, const struct dkc_reg *reg, unsigned long ip)
 {
@@ -277,7 +279,10 @@ static wait_queue_head_t *queue_of(const void *on)
 	return &gate_queues[hash_ptr(on, GATE_QUEUE_BITS)];
 }
 
-/* Called for each waiter in a queue. Wakes it if @key is NULL, or is what it waits for. */
+/*
+ * Called for each waiter in a queue. Wakes the waiter if @key is NULL, or is the
+ * address that it waits on.
+ */
 static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
 		       void *key)
 {

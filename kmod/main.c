@@ -56,8 +56,9 @@ static int __init dispatchkey_init(void)
 	if (err)
 		goto no_notifier;
 	/*
-	 * Last: as soon as the family is registered, requests are served. A dump may last longer
-	 * than the family, so loading must not fail after this.
+	 * This must be the last step: requests are served as soon as the family is
+	 * registered. A dump may last longer than the family, so loading must not fail
+	 * after this.
 	 */
 	err = dk_nl_init();
 	if (err)

@@ -18,9 +18,9 @@ static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 /*
  * Commands run in parallel, and the registry has its own lock. While a command waits for calls,
  * no generic netlink family can be registered. While such a registration waits, the kernel
- * starts no command of any family. DRAIN_TIMEOUT_MS limits the waits. With resv_start_op 0, the
- * kernel checks the reserved header fields of all commands. Only commands older than that check
- * need an exemption.
+ * starts no command of any family. DRAIN_TIMEOUT_MS limits the waits for calls. With
+ * resv_start_op 0, the kernel checks the reserved header fields of all commands. Only
+ * commands older than that check need an exemption.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,
@@ -158,8 +158,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 }
 
 /*
- * Refuses a client that was built for another layout, because it would take key numbers for
- * other keys.
+ * Refuses a client that was built for another layout, because key numbers mean other
+ * keys there.
  */
 static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {

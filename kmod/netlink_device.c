@@ -316,8 +316,8 @@ static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 }
 
 /*
- * Adds the calls for which unregistering the provider waits. Requires CAP_NET_ADMIN, because they
- * name tasks of other users.
+ * Adds the calls for which unregistering the provider waits. Requires CAP_NET_ADMIN,
+ * because the texts name tasks of other users.
  */
 static int put_inside(struct sk_buff *skb, struct sk_buff *request,
 		      const struct dk_provider_info *p)

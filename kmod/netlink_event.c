@@ -177,8 +177,8 @@ static struct dkc_notifier notifier = { .notify = notify };
 /* ---- sending ------------------------------------------------------------------ */
 
 /*
- * Takes the oldest event. After the last one, makes an event with the number of lost ones.
- * Returns false if there is neither.
+ * Takes the oldest event. If none is left but events were lost, makes an event with
+ * their number. Returns false if there is no event at all.
  */
 static bool event_take(struct dk_nl_event *e)
 {

@@ -101,16 +101,16 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
  * read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
  */
 #define DK_NL_WORK_MAX		4096
-/* Like DK_NL_WORK_MAX, for sorting operators by name: in compared names and visited slots. */
+/* The same limit for sorting operators by name. The unit is a compared name or a visited slot. */
 #define DK_NL_ORDER_MAX		2048
 /* How often an answer may be restarted because the registry has changed. */
 #define DK_NL_STARTS_MAX	8
 
 /*
- * The position of a walk through the registry, which takes several parts of a dump. It is
- * stored at the beginning of cb->ctx. The registry's lock is released between two parts, and
- * within a part after DK_NL_WORK_MAX. If the registry changes while the lock is released, the
- * next message has NLM_F_DUMP_INTR.
+ * The position of a walk through the registry. A walk spans several parts of a dump.
+ * The position is stored at the beginning of cb->ctx. The registry's lock is released
+ * between two parts, and within a part after DK_NL_WORK_MAX. If the registry changes
+ * while the lock is released, the next message has NLM_F_DUMP_INTR.
  */
 struct dk_nl_walk {
 	char *name;	/* of the last operator, in a walk of all; freed by dk_nl_walk_done() */
@@ -132,7 +132,7 @@ struct dk_nl_dump {
 	 */
 	int (*fill)(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
 		    const struct dk_nl_dump *d);
-	/* The same after all operators, or NULL. */
+	/* As fill(), for messages that follow those of all operators; or NULL. */
 	int (*fill_rest)(struct sk_buff *skb, struct netlink_callback *cb,
 			 const struct dk_nl_dump *d);
 };

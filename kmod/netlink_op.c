@@ -114,7 +114,7 @@ int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	for (;;) {
-		/* without the lock, so that no driver waits until there is memory for it */
+		/* allocate without the lock, so that no driver waits for the allocation */
 		answer = dk_nl_answer(info, size);
 		if (!answer)
 			return -ENOMEM;

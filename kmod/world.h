@@ -27,8 +27,8 @@
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
 /*
- * In milliseconds, as for the kernel's "waiting for %s to become free". dkc_notice_wait() is in
- * kmod/gate.c.
+ * The interval of notices in milliseconds, the same as that of the kernel's message
+ * "waiting for %s to become free". dkc_notice_wait() is in kmod/gate.c.
  */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
@@ -86,7 +86,7 @@ struct dkc_grace {
 	unsigned long cookie;
 };
 
-/* A lock for lockdep: see kmod/gate.c. Empty without CONFIG_LOCKDEP. */
+/* A map that lockdep treats as a lock: see kmod/gate.c. Empty without CONFIG_LOCKDEP. */
 struct dkc_call_map {
 	struct lock_class_key key;
 	struct lockdep_map map;

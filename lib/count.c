@@ -146,8 +146,9 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 		return false;
 	part = part_alloc();
 	/*
-	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() loads the part
-	 * plainly, after it has acquired @incomplete or a table. Both are stored after the part.
+	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() uses a
+	 * plain load, after a load-acquire of @incomplete or of a table. Both are
+	 * stored after the part.
 	 */
 	rcu_assign_pointer(t->parts->part[id], part);
 	return part;
@@ -257,7 +258,7 @@ void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 	counts_self = t;
 }
 
-/* Adds the counts of a thread that ends to the block, and frees its part. */
+/* Adds the counts of an ending thread to @b, and frees @part. */
 static void keep(struct dkc_ended *b, u64 *part)
 {
 	unsigned int i;

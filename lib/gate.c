@@ -823,7 +823,10 @@ COLD void dkc_gate_after_fork(bool child)
 			r->tid = gettid();
 	}
 	if (child) {
-		/* no thread completes them in the child; their memory may be shared or freed */
+		/*
+		 * no thread of the child completes deferred calls; their memory may be
+		 * shared or freed
+		 */
 		deferred_calls = NULL;
 		WRITE_ONCE(dkc_forks, dkc_forks + 1);
 		replacing = NULL;	/* the tables of threads that waited are not freed */

@@ -342,8 +342,8 @@ static void put_not_run(struct dkc_text *t, const struct dk_op *op, unsigned int
 	dkc_put(t, op->name);
 	dkc_put(t, "' with arguments from the '");
 	put_missing_key(t, op->reg, key);
-	dkc_put(t, "' backend. The backend has no function for this operator, or the one ");
-	dkc_put(t, "it has was left out of this build. '");
+	dkc_put(t, "' backend. The backend has no function for this operator, or its ");
+	dkc_put(t, "function was left out of this build. '");
 	dkc_put(t, op->name);
 	dkc_put(t, "' is only available for these backends: ");
 	put_keys(t, op);

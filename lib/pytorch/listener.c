@@ -277,7 +277,7 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 	if (made)
 		dkc_notifier_add(reg, &made->notifier);
 	l->inside = 0;
-	/* queued events are older than the listener, but may be for a freed one at this address */
+	/* skip queued events: they may be for a freed listener that had the same address */
 	l->last = ls->number;
 	l->next = ls->first;
 	ls->first = l;

@@ -268,7 +268,7 @@ static unsigned int highest_kept(const struct dk_translation *t, unsigned int *t
 	return kept;
 }
 
-/* Notes that another key has the highest priority there. Lost keys do not count. */
+/* Notes that another key has the highest priority in the target layout. Lost keys do not count. */
 static bool note_top(const struct dk_translation *t, struct dk_note *n)
 {
 	unsigned int to = 0, key = highest_kept(t, &to);
@@ -353,7 +353,7 @@ int dk_translation_next(struct dk_translation *t, struct dk_note *note)
 	while (t->stage < STAGE_END) {
 		if (step(t) && note_at(t, note))
 			return 1;
-		/* clear what a note that is not used may have set */
+		/* clear what a rejected note may have set */
 		memset(note, 0, sizeof(*note));
 	}
 	return 0;

@@ -106,7 +106,7 @@ static int refuse_route(struct dk_replay *r, int err, struct dk_op *op)
 		if (err == -errors[i])
 			return dk_replay_reason(r, err, reasons[i], dk_op_name(op));
 	}
-	return dk_replay_refuse(r, err, "cannot compute this route", "", 0);
+	return dk_replay_refuse(r, err, "unexpected error: this route cannot be computed", "", 0);
 }
 
 /* Runs the lookup that a call uses. It is not an error if nothing serves the route. */

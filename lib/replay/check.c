@@ -146,8 +146,8 @@ static void take_line(struct dk_replay_check *c)
 }
 
 /*
- * Keeps at most one byte more than the longest line that is allowed. That byte makes the line too
- * long.
+ * Keeps at most one byte more than the longest allowed line has. The extra byte shows
+ * that the line is too long.
  */
 static void add(struct dk_replay_check *c, const char *text, size_t len)
 {

@@ -263,13 +263,13 @@ static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 	return 0;
 }
 
-/* Refuses the words that "route" prints if no function serves a call. */
+/* Refuses the words that the command route prints in place of a function. */
 static int check_label(struct dk_replay *r, const char *label, bool is_fallthrough)
 {
 	const char *why = NULL;
 
 	if (dk_replay_eq(label, "missing") || dk_replay_eq(label, "ambiguous"))
-		why = "route prints this word if no function serves: use another label";
+		why = "the command route prints this word for a missing function: use another label";
 	else if (!is_fallthrough && dk_replay_eq(label, "fallthrough"))
 		why = "use option -f for a fallthrough, or another label";
 	return why ? dk_replay_refuse(r, -EINVAL, why, label, dk_replay_len(label)) : 0;

@@ -65,10 +65,10 @@ static const struct dk_replay_verb verbs[] = {
 	{ { "undef", "NAME", "remove an operator and all its functions" },
 	  dk_replay_run_undef, NULL, 1, 1, false },
 	{ { "impl", "[-f] [-u] [-d DEVICE] [-s SCHEMA] OP KEY LABEL",
-	    "register a function (-f: fallthrough, -u: unboxed; KEY - is catch-all)" },
+	    "register a function (-f: fallthrough, -u: unboxed; KEY -: catch-all)" },
 	  dk_replay_run_impl, "fud:s:", 3, 3, false },
 	{ { "fallback", "[-f] KEY LABEL",
-	    "register a backend fallback (-f, label fallthrough: a fallthrough)" },
+	    "register a backend fallback (-f, or LABEL fallthrough: a fallthrough)" },
 	  dk_replay_run_fallback, "f", 2, 2, false },
 	{ { "drop", "LABEL", "remove everything registered under a label" },
 	  dk_replay_run_drop, NULL, 1, 1, false },
@@ -242,7 +242,7 @@ int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks)
 	if (!err || dk_key_parse(r->layout, r->why.name, 0, &key, NULL) ||
 	    dk_key_kind(r->layout, key) != DK_KIND_ALIAS)
 		return err;
-	r->why.text = "an alias key has no bits; command alias lists its runtime keys";
+	r->why.text = "an alias key has no bits; the command alias lists its runtime keys";
 	return err;
 }
 

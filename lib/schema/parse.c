@@ -257,7 +257,7 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 	*opens = take(p, "(");
 	*t = new_type(p, *opens ? DK_TYPE_TUPLE : DK_TYPE_NAME);
 	if (!*t)
-		return expected(p, "no more types: there are too many");
+		return invalid(p, "too many types");
 	if (*opens)
 		return 0;
 	from = p->at;
@@ -282,7 +282,7 @@ static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kin
 	struct dk_type *outer = new_type(p, kind);
 
 	if (!outer || ++*height > DK_SCHEMA_DEPTH)
-		return expected(p, "a less deeply nested type");
+		return invalid(p, "types are nested too deeply");
 	outer->first = *t;
 	*t = outer;
 	return 0;
@@ -366,9 +366,9 @@ static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t
 		*t = p->open[--*depth].type;
 		height = p->height[*depth] + 1;
 		if (height > DK_SCHEMA_DEPTH)
-			return expected(p, "a less deeply nested type");
+			return invalid(p, "types are nested too deeply");
 		if (!arity_ok(*t))
-			return expected(p, "a different number of types in the parentheses");
+			return invalid(p, "wrong number of types in the parentheses");
 		err = take_suffixes(p, t, &height);
 	}
 	return err;
@@ -387,14 +387,14 @@ static int take_type(struct parser *p, const struct dk_type **out)
 			return err;
 		if (opens && !take(p, ")")) {
 			if (depth == DK_SCHEMA_DEPTH)
-				return expected(p, "a less deeply nested type");
+				return invalid(p, "types are nested too deeply");
 			p->open[depth] = (struct open_type){ t, NULL };
 			p->height[depth++] = 0;
 			t = NULL;
 			continue;
 		}
 		if (opens && !arity_ok(t))
-			return expected(p, "a different number of types in the parentheses");
+			return invalid(p, "wrong number of types in the parentheses");
 		err = close_types(p, &depth, &t, 1);
 		if (err)
 			return err;
@@ -594,7 +594,7 @@ static int take_arg(struct parser *p, bool keyword_only, bool *seen_default)
 	int err;
 
 	if (!arg)
-		return expected(p, "fewer arguments");
+		return invalid(p, "too many arguments");
 	arg->keyword_only = keyword_only;
 	err = take_type(p, &arg->type);
 	if (!err)
@@ -651,7 +651,7 @@ static int take_return(struct parser *p)
 	}
 	arg = new_arg(p);
 	if (!arg)
-		return expected(p, "fewer returns");
+		return invalid(p, "too many returns");
 	err = take_type(p, &arg->type);
 	skip_space(p);
 	if (!err && is_letter(*p->at))
@@ -687,7 +687,7 @@ static int take_overload(struct parser *p)
 	if (!err && (dkc_streq(p->s->overload, "default") ||
 		     (p->s->overload[0] == '_' && p->s->overload[1] == '_'))) {
 		p->at = from;
-		err = expected(p, "a name that an overload may have");
+		err = invalid(p, "an overload must not be named \"default\" or begin with \"__\"");
 	}
 	return err;
 }
@@ -755,7 +755,7 @@ static int allocate(struct parser *p)
 	}
 	if (len > DK_SCHEMA_MAX) {
 		p->at = p->text + len - 1;
-		return expected(p, "the end, because the schema is too long");
+		return invalid(p, "the schema is too long");
 	}
 	args_size = p->max_args * sizeof(struct dk_schema_arg);
 	types_size = p->max_types * sizeof(struct dk_type);

@@ -257,7 +257,7 @@ static void operator_is_put_more_often_than_got(void)
 	t_capture_stderr(text, sizeof(text), put, op);
 	if (!T_KERNEL)
 		CHECK_STR(text,
-			  "dispatchkey: registries::op was put more often than it was got\n");
+			  "dispatchkey: registries::op: dk_op_put() was called too often\n");
 	CHECK(dk_op_get(t_reg, "registries::op") == op);
 	dk_op_put(op);
 	CHECK_OK(dk_provider_unregister(&prov));

@@ -116,9 +116,9 @@ static void wrong_schemas_are_refused(void)
 	refused("aten::", "column 7: the end instead of the operator's name");
 	refused("aten::add", "column 10: the end instead of \"(\"");
 	refused("f.default() -> ()",
-		"column 3: \"default\" instead of a name that an overload may have");
+		"column 3: an overload must not be named \"default\" or begin with \"__\"");
 	refused("f.__x() -> ()",
-		"column 3: \"__x\" instead of a name that an overload may have");
+		"column 3: an overload must not be named \"default\" or begin with \"__\"");
 	refused("f(Tensor) -> ()", "column 9: \")\" instead of the argument's name");
 	refused("f(Tensor x y) -> ()", "column 12: \"y\" instead of \",\" or \")\"");
 	refused("f(Tensor x,) -> ()", "column 12: \")\" instead of a type");
@@ -128,7 +128,7 @@ static void wrong_schemas_are_refused(void)
 	refused("f(Tensor(a x) -> ()",
 		"column 12: \"x\" instead of \")\" after the alias sets");
 	refused("f(Dict(int) x) -> ()",
-		"column 12: \" \" instead of a different number of types in the parentheses");
+		"column 12: wrong number of types in the parentheses");
 	refused("f((int x) -> ()", "column 8: \"x\" instead of \",\" or \")\" between types");
 	refused("f(int x=) -> ()", "column 9: \")\" instead of a value");
 	refused("f(int[] x=[1 2]) -> ()",
@@ -147,15 +147,15 @@ static void wrong_schemas_are_refused(void)
 	for (i = 0; i < DK_SCHEMA_DEPTH + 1; i++)
 		text[i + 2] = '(';
 	memcpy(text, "f(", 2);
-	refused(text, "column 20: the end instead of a less deeply nested type");
+	refused(text, "column 20: types are nested too deeply");
 	strcpy(text, "f(int");
 	for (i = 0; i < DK_SCHEMA_DEPTH; i++)
 		strcat(text, "[]");
 	strcat(text, " x) -> ()");
-	refused(text, "column 38: \" \" instead of a less deeply nested type");
+	refused(text, "column 38: types are nested too deeply");
 	memset(text, ' ', sizeof(text) - 1);
 	memcpy(text, "f()", 3);
-	refused(text, "column 16385: \" \" instead of the end, because the schema is too long");
+	refused(text, "column 16385: the schema is too long");
 	memset(text, 0, sizeof(text));
 	memset(text, 'f', DK_NAME_MAX);
 	strcat(text, "() -> ()");

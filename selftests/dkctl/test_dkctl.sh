@@ -638,7 +638,7 @@ refused "unexpected word: CUDA" "key CPU CUDA"
 refused "unknown option: -x" "impl -x a::b CPU one"
 refused "could not parse dispatch key: Spase" "key Spase"
 refused "could not parse keyset: Foo" "keyset CPU|Foo"
-alias="error: an alias key has no bits; command alias lists its runtime keys: Autograd"
+alias="error: an alias key has no bits; the command alias lists its runtime keys: Autograd"
 printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a::b Autograd' |
 	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" = "3 $alias" ]
@@ -653,9 +653,9 @@ refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
 refused "no include or exclude is open" "end"
 for word in missing ambiguous; do
-	refused "route prints this word if no function serves: use another label: $word" \
+	refused "the command route prints this word for a missing function: use another label: $word" \
 		"impl -f a::b CPU $word"
-	refused "route prints this word if no function serves: use another label: $word" \
+	refused "the command route prints this word for a missing function: use another label: $word" \
 		"fallback CPU $word"
 done
 refused "use option -f for a fallthrough, or another label: fallthrough" \

@@ -215,7 +215,7 @@ TEST(online_again_meanwhile)
 	struct dk_nl *nl = open_said();
 
 	says.error = -ECANCELED;
-	says.message = "it was brought online again before its running calls had returned";
+	says.message = "the device or backend was brought online again during the wait";
 	/* refuses: dk_nl_device_set_online ECANCELED */
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 0, NULL), -ECANCELED);
 	/* refuses: dk_nl_backend_set_online ECANCELED */

@@ -220,9 +220,9 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 }
 
 /*
- * A call in flight is lower on the same stack and cannot return during a wait. The callers of
- * this function have already failed with -EDEADLK in that case. Deferred calls are completed by
- * interrupt handlers.
+ * A call in flight is lower on the same stack and cannot return during a wait. The
+ * callers of this function check for such calls first and return -EDEADLK. So this
+ * function waits only for deferred calls, which interrupt handlers complete.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)

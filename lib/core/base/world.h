@@ -18,11 +18,12 @@
  * dkc_now()		Returns the time in ms, for deadlines; never 0.
  * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
  *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
- *			held; 0 means never.
+ *			held. Never called if DKC_NOTICE_MS is 0.
  * dkc_misuse()		Reports a mistake of the caller: in the kernel's log, or on stderr.
- *			Async-signal-safe. Takes the name of an operator, and what follows it.
- * dkc_call_map_wait()	Called before a wait that only the calls of a provider can end. The kernel
- *			reports possible deadlocks.
+ *			Async-signal-safe. Takes the name of an operator, and the text
+ *			that follows the name.
+ * dkc_call_map_wait()	Called before a wait that only the calls of a provider can end. In the
+ *			kernel, lockdep reports possible deadlocks.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.

@@ -111,8 +111,8 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 }
 
 /*
- * Returns the length of the common prefix of two signatures, up to a comma; 0 if a message can
- * show both signatures.
+ * Returns the length of the common prefix of two signatures, up to a comma; 0 if a
+ * message can show both signatures in full.
  */
 static size_t sig_common(const char *a, const char *b)
 {

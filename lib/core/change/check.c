@@ -5,7 +5,7 @@
  */
 #include "change.h"
 
-/* Checks what must be right before any other member can be read. */
+/* No other member may be read before the sizes are checked. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why)
 {
 	if (impl->size != sizeof(*impl))
@@ -34,7 +34,10 @@ int dkc_check_function(const struct dk_impl *impl, bool fallback,
 		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name);
 	if (none == !!impl->fn)
 		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name);
-	/* a function has one type, and a plain one needs a function that unpacks its arguments */
+	/*
+	 * a function cannot be plain and boxed; a plain one needs a function that
+	 * unpacks its arguments
+	 */
 	if ((impl->flags & DK_IMPL_F_PLAIN) &&
 	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||
 	     !impl->op->unbox_plain))

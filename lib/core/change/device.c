@@ -167,7 +167,10 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 		dkc_block_withdraw(b, &ch);
 		dkc_change_force(&ch);
 	} else {
-		/* another caller may have unregistered the device or provider, and be waiting */
+		/*
+		 * another caller may have unregistered the device or provider, and may
+		 * be waiting
+		 */
 		b = device ? dkc_block_find_withdrawn(core, NULL, device) : NULL;
 	}
 	if (b)

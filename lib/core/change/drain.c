@@ -278,8 +278,8 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 
 /*
  * Marks as drained the blocks that were withdrawn before the wait began. A block is kept as long
- * as any caller waits for the provider. But the caller that unregistered the array may now free
- * it, so code that reads the array must not find the block.
+ * as any caller waits for the provider. But the caller that unregistered the array may
+ * now free the array, so code that reads the array must not find the block.
  */
 static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 {

@@ -5,8 +5,9 @@
  * Counters are numbered from 1; 0 means no counter. A struct dkc_block has the counters of its
  * functions. An operator has a counter for calls without a function, and one for each slot at
  * which a backend fallback serves it. Counters are assigned before a table is published, so that
- * calls never allocate memory, and released when no call that uses them is running. Calls without
- * a counter are added up under number 0. While counting is disabled, nothing has a counter.
+ * calls never allocate memory, and released when no call that uses them is running.
+ * Counter 0 counts the calls that have no counter. While counting is disabled, nothing
+ * has a counter.
  *
  * Each CPU or thread increments its own counters, in blocks of DKC_COUNTS. No other CPU or thread
  * writes them. The value of a counter is the sum over CPUs or threads minus its base, which is
@@ -135,7 +136,7 @@ static struct dkc_stat_block *stat_block_make(bool may_sleep)
 	return b;
 }
 
-/* Number 0, in the first block, is for calls without a counter. */
+/* Counter 0, in the first block, counts the calls that have no counter. */
 bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 {
 	struct dkc_stats *old = reg->counters, *s;

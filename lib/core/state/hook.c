@@ -236,7 +236,9 @@ bool dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const
 
 	mutex_lock(&reg->lock);
 	h = dkc_hooks_of(reg, owns, owner);
-	/* in the same hold: once it is released, the owner may unregister and free the hooks */
+	/*
+	 * do not release the lock before this: the owner could unregister and free the hooks
+	 */
 	found = h && hooks_remove(reg, h);
 	mutex_unlock(&reg->lock);
 	if (found)

@@ -422,7 +422,7 @@ void dk_op_put(struct dk_op *op)
 		reg->num_held--;
 		dkc_op_release(op);
 	} else {
-		dkc_misuse(op->name, " was put more often than it was got");
+		dkc_misuse(op->name, ": dk_op_put() was called too often");
 	}
 	dkc_registry_unlock_flush(reg);
 }

@@ -145,8 +145,8 @@ struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner)
 
 /*
  * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. The owner is a module or a shared
- * object. Hooks do not name it, but they or their functions are in its memory. The caller must hold
- * the lock.
+ * object. A struct dk_hooks does not record its owner, but the struct or its functions
+ * are in the owner's memory. The caller must hold the lock.
  */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
