@@ -77,7 +77,7 @@ class Definition:
         self.place = place
         self.decl = self.schema.declaration()
         self.decl.contents.debug = place
-        # at exit it is kept: a call that is still inside may use it
+        # not freed at exit: a running call may still use it
         weakref.finalize(self, lib.dk_schema_decl_free, self.decl).atexit = False
 
 

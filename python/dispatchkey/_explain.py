@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether both AutogradOther and a backend that it stands for have a function."""
+        """Whether CompositeImplicitAutograd and a backend of AutogradOther have functions."""
         return self.provenance == _abi.DK_PROV_AMBIGUOUS
 
     def in_dump(self) -> str:
@@ -279,7 +279,7 @@ class _Lines:
     def all(self) -> list[str]:
         ex = self._ex
         lines = [self._set(what, ks) for what, ks in ex.sets()]
-        # if an object is on a device, the first lines are those of the objects
+        # if any object is on a device, sets() lists each object first
         for i, device in enumerate(ex._devices):
             lines[i] += f" on {device}" if device else ""
         lines += [self._head("- mask", s.key.functionality.keyset.bits) + mask_of(s)

@@ -56,7 +56,7 @@ class Layout:
 
     @classmethod
     def _hint(cls, name: str) -> str:
-        """Return what to use instead of a name: never another release, whose numbers differ."""
+        """Return a hint for an unknown name: never another release, because its numbers differ."""
         names, release = [layout.name for layout in cls.all()], re.search(r"\d.*", name)
         same = [n for n in names if release and re.sub(r"^\D*", "", n) == release[0]]
         known = "" if not re.match(r"(pytorch-|v?\d+\.)\d", name) else \
@@ -65,7 +65,7 @@ class Layout:
 
     @classmethod
     def _of(cls, ptr: int) -> Layout:
-        """Return the object of a layout. The same pointer has the same object."""
+        """Return the object of a layout. Equal pointers give the same object."""
         self = cls._known.get(ptr)
         if self is None:
             self = object.__new__(cls)
@@ -91,7 +91,7 @@ class Layout:
         if not ptr:
             raise from_diag(why)
         self = cls._of(ptr)
-        # at exit it is kept: a registry that is still open uses it
+        # not freed at exit: a registry that is still open uses it
         weakref.finalize(self, lib.dk_layout_free, ptr).atexit = False
         return self
 
@@ -363,7 +363,7 @@ class Key(metaclass=_KeyNames):
         return hash((self.layout, self.number))
 
     def __repr__(self) -> str:
-        # the names of sentinels are also names of keys, or of none
+        # a sentinel has the name of another key, or a name of no key
         name = self.number if self.kind in ("none", "sentinel") else self.name
         return f"Key({name!r}{_other(self.layout)})"
 

@@ -245,7 +245,7 @@ class Note:
 
     kind       "lost" (no counterpart), "renamed", "changed" (another kind of key),
                "added" (each functionality bit is combined with each backend bit),
-               "alone" (a functionality without a backend, routed as with the first one)
+               "alone" (a functionality without a backend, routed as if on the first one)
                or "top" (another key has the highest priority)
     name       the key in the set; for "added" and "alone", the key in the result;
                for "top", the highest key that is not lost

@@ -46,13 +46,13 @@ class Object:
 
 
 def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
-    """Return the struct dk_obj of an object, or for a set of keys."""
+    """Return the struct dk_obj of an object, or a new one with a set of keys."""
     if isinstance(value, Object):
         if not hasattr(value, "_obj"):
             raise TypeError(f"{what}: {type(value).__name__}.__init__() has not called "
                             "super().__init__() with its keys")
         if value._layout != layout:
-            raise ValueError(f"{what}: an object with keys of layout {value._layout}, but "
+            raise ValueError(f"{what}: the object has keys of layout {value._layout}, but "
                              f"the registry has layout {layout}")
         return value._obj
     if isinstance(value, KeySet):
@@ -76,7 +76,7 @@ class Packer:
         for i, (argument, value) in enumerate(zip(self._schema.arguments, values)):
             kind = packed[i].kind = self._decl.param[i].kind
             what = f"{self._schema.full_name}(): argument '{argument.name}'"
-            if not argument._takes_name(value):      # only Python uses an enumerator's name
+            if not argument._takes_name(value):      # C does not use an enumerator's name
                 getattr(self, "_pack_" + _KINDS[kind])(packed[i], value, what)
         size = max(self._decl.args_size, 8)
         args, why = ctypes.create_string_buffer(size), new_diag()

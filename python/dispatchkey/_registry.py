@@ -246,7 +246,7 @@ class Library(_Registrar):
             result = lib.dk_library_register(self._lib, why)
         if result < 0:
             raise from_diag(why, result)
-        # Not the Library itself: it refers to the registry, which could never be collected then.
+        # Does not include the Library: its reference to the registry would keep both alive.
         self._handle = (self._lib, texts, self._kept)
         registry._handles.libraries[id(self._lib)] = self._handle
 
@@ -533,7 +533,7 @@ class Registry(_Registrar):
                 return
             if result == -errno.EDEADLK:
                 self._check(result, self._handles.texts[1].decode())
-            if result == -errno.EBUSY:      # a call that has left its function is not done yet
+            if result == -errno.EBUSY:      # a call has left its function, but has not ended yet
                 time.sleep(0.001)
             elif result != -errno.ETIMEDOUT:
                 raise from_diag(why, result)
@@ -579,7 +579,7 @@ class Registry(_Registrar):
         # its objects are embedded in.
         raise error(errno.EPROTOTYPE,
                     "a Registry can call only operators that it has defined itself", word=name,
-                    hint=f"this one is defined by provider {definer}: call it from there")
+                    hint=f"this operator is defined by provider {definer}: call it there")
 
     def _effective(self, name: str, values: list[Any]) -> KeySet:
         """Return the keyset that a call with these arguments is routed by."""

@@ -67,7 +67,7 @@ class Schema:
         if result < 0:
             raise from_diag(why, result)
         self._ptr = ptr.value
-        # at exit it is kept: other finalizers may use it
+        # not freed at exit: other finalizers may use it
         weakref.finalize(self, lib.dk_schema_free, self._ptr).atexit = False
         self.name: str = lib.dk_schema_name(self._ptr).decode()
         self.overload: str = lib.dk_schema_overload(self._ptr).decode()

@@ -331,7 +331,7 @@ def test_other_layouts():
             assert registry.call("t::f", KeySet("CPU", layout=layout)) is layout
             assert registry.route("t::f", cpu).entry.label == "<lambda>"
             if layout.name != "v1":
-                with pytest.raises(ValueError, match="an object with keys of layout v1, but"):
+                with pytest.raises(ValueError, match="the object has keys of layout v1, but"):
                     registry.route("t::f", dk.Object("CPU"))
                 with dk.exclude("CPU", layout=layout):
                     assert not registry.route("t::f", cpu)
@@ -353,7 +353,7 @@ def test_default_registry():
         e = refused(two.call, "t::shared", KeySet("CPU"))
         assert e.errno == errno.EPROTOTYPE and not isinstance(e, dk.UnknownName)
         assert str(e) == ("a Registry can call only operators that it has defined itself: "
-                          "t::shared; this one is defined by provider one: call it from there")
+                          "t::shared; this operator is defined by provider one: call it there")
         one.undefine("t::shared")
         assert refused(two.call, "t::shared", KeySet("CPU")).reason == "NOT_DEFINED"
     with dk.Registry.default() as again:

@@ -284,7 +284,7 @@ PrivateUse1 in PyTorch 1.13.1+cpu: 4 operators
 number  served by                               which
      1  CompositeImplicitAutograd               calls other operators, and needs no function
      1  CompositeExplicitAutograd               one function for all backends
-     1  CompositeExplicitAutogradNonFunctional  needs the out variant; *_copy needs the view
+     1  CompositeExplicitAutogradNonFunctional  needs the out variant (*_copy: the view)
      1  nothing                                 calls fail
 
 aten::add.Scalar  CompositeExplicitAutograd               ./build/aten/src/ATen/\
@@ -722,8 +722,8 @@ def test_a_described_release(fake, tmp_path):
 
 @pytest.mark.parametrize("text, message", [
     (None, "No such file or directory: {file}"),
-    (b"\xff", "the file is no text: {file}"),
-    (b"layout\0mine\n", "the file is no text: {file}"),
+    (b"\xff", "the file is not text: {file}"),
+    (b"layout\0mine\n", "the file is not text: {file}"),
     (b"layout mine\n", None),
     (dk.Layout("pytorch-1.12").describe().replace("pytorch-1.12", "mine").encode(),
      'the layout needs the line "tables": {file}'),

@@ -134,8 +134,8 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
         parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
                             help="with its overload, such as aten::add.Tensor")
         parser.add_argument("--on", action="append", default=[], metavar="WORDS",
-                            help="a tensor argument of the call; repeat --on for each. If the call "
-                            "has none, the tensor that the operator makes")
+                            help="a tensor argument of the call; repeat --on for each. If the "
+                            "operator takes no tensor, the tensor that it makes")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="PyTorch modes that are active during the call")
     parser.add_argument("--layout", metavar="FILE",

@@ -141,8 +141,8 @@ def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
     a, b  from explain() or explain_keys(), such as calls of an operator on two devices
     """
     if a.explanation.layout != b.explanation.layout:
-        raise ValueError(f"a call of layout {a.explanation.layout} and one of "
-                         f"{b.explanation.layout} have no keys in common")
+        raise ValueError(f"cannot compare calls of different layouts: {a.explanation.layout} and "
+                         f"{b.explanation.layout}")
     hops = [{hop.key.functionality.number: hop for hop in call.hops} for call in (a, b)]
     # Below the end of a path that is not followed, nothing can be compared.
     end = max((call.hops[-1].key.functionality.number for call in (a, b) if call.note), default=0)

@@ -186,7 +186,7 @@ def describe(file: str) -> None:
         with open(file, encoding="utf-8") as f:
             found = Layout.parse(f.read())
     except ValueError:      # not UTF-8, or with a NUL
-        raise error(errno.EINVAL, "the file is no text", word=file) from None
+        raise error(errno.EINVAL, "the file is not text", word=file) from None
     except OSError as e:
         raise error(e.errno or errno.EINVAL, e.strerror or str(e), word=file) from None
     if not found.knows >= _NEEDED:
@@ -495,7 +495,7 @@ def local_state(of: Layout) -> tuple[KeySet, KeySet]:
 
 @contextmanager
 def without_modes() -> Iterator[None]:
-    """Keep the modes and subclasses of PyTorch from seeing what is called in the block."""
+    """Disable PyTorch's modes and subclasses for the calls in the block."""
     c, overrides = pytorch()._C, sys.modules.get("torch.overrides")
     disable = getattr(c, "_DisableTorchDispatch", None)
     with ExitStack() as stack:
@@ -504,7 +504,7 @@ def without_modes() -> Iterator[None]:
         # In PyTorch 1.13, DisableTorchFunction does not disable modes.
         for _ in range(getattr(c, "_len_torch_function_stack", int)()):
             stack.enter_context(getattr(overrides, "_pop_mode_temporarily")())
-        guard = disable() if disable else None      # to the end of its life
+        guard = disable() if disable else None      # active until it is deleted
         try:
             yield
         finally:

@@ -3,8 +3,8 @@
 
 A call skips the keys whose functions are fallthroughs for one backend. From 2.6 on, this
 is the backend that the call is routed by, as in the library. Up to 2.4, it is the
-arguments' backend. They differ if the local state includes another backend: FakeTensorMode
-includes Meta in the calls that it makes.
+arguments' backend. The two backends differ if the local state includes another one:
+FakeTensorMode includes Meta in the calls that it makes.
 """
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SERVED_BY = {
     "own": "a function of this backend",
     "CompositeImplicitAutograd": "calls other operators, and needs no function",
     "CompositeExplicitAutograd": "one function for all backends",
-    "CompositeExplicitAutogradNonFunctional": "needs the out variant; *_copy needs the view",
+    "CompositeExplicitAutogradNonFunctional": "needs the out variant (*_copy: the view)",
     "fallback": "the fallback of this backend",
     "fallthrough": "calls skip this key",
     "nothing": "calls fail",

@@ -17,8 +17,8 @@ def transcript(*calls: Union[TorchCall, str]) -> str:
     calls  calls from explain() or explain_keys(), and names of operators
 
     The answers to "table" are PyTorch's own; the answers to "call" and "route" are from
-    the explanations. dkctl replay --check compares them on another machine, which does not
-    need PyTorch.
+    the explanations. On a machine without PyTorch, dkctl replay --check compares them
+    with dispatchkey's own answers.
     """
     names = [c if isinstance(c, str) else c.operator for c in calls]
     found = {name: _live.Operator.read(name) for name in names}

@@ -37,7 +37,7 @@ class Event:
         return f"{'+' if self.is_added else '-'} {what}: {self.where}{passed}"
 
 
-# The number of times that each registration exists; the key is the fields of Event after the first.
+# How often each registration exists. A key has the fields of Event, without is_added.
 Registrations = Counter[tuple[str, str, str, str, bool]]
 
 

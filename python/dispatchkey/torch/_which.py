@@ -241,7 +241,7 @@ def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _is_of_torch(function: Any, name: str) -> bool:
-    """Return whether a function is torch.NAME, if PyTorch cannot select the overload."""
+    """Return whether a function is torch.NAME. False if PyTorch can select the overload itself."""
     return not _can_ask() and getattr(_live.pytorch(), name, None) is function
 
 
@@ -251,7 +251,7 @@ def _expected(schema: Schema, a: Argument, values: list[Any]) -> str:
     return f"{schema.full_name}() needs a {a.type} for argument '{a.name}', but {what} is given"
 
 
-# ---- without PyTorch's own answer -----------------------------------------------------
+# ---- if PyTorch cannot select the overload --------------------------------------------
 
 
 def _search(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
