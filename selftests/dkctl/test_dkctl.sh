@@ -309,20 +309,20 @@ has "layout prints - without an entry" "        -   61     46  PythonDispatcher"
 	layout pytorch-2.14+trimmed
 has "keyset --to prints a set in another layout" "0x10801 (layout v1)" \
 	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
-has "keyset --to names a key that is renamed" "  renamed            ORT is MAIA there" \
+has "keyset --to names a key that is renamed" "  renamed            ORT is now MAIA" \
 	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
 has "keyset --to names a key that has another kind" \
-	"  changed            Meta was per-backend and is functionality there" \
+	"  changed            Meta was per-backend, is now functionality" \
 	keyset --to pytorch-1.12 Meta
 has "keyset --to names a key that is lost" \
 	"  lost               MTIABit" keyset --to pytorch-1.13 MTIA
 has "keyset --to names a key that lost its backend" \
-	"  without a backend  Dense: routed as with the first backend" \
+	"  without a backend  Dense: routed as if on the first backend" \
 	keyset --to pytorch-1.13 MTIA
 has "keyset --to prints the top key" "  top key            Meta" \
 	keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
 has "keyset --to names a key that gains priority" \
-	"  priority           Meta is above PrivateUse1 there" \
+	"  priority           Meta is now above PrivateUse1" \
 	keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
 "$DKCTL" layout --describe pytorch-2.6 | sed 's/^layout .*/layout mine/' >"$tmp/mine"
 has "a layout from a file" "MAIA (layout mine)" key -l "$tmp/mine" MAIA

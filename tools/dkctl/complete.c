@@ -324,7 +324,10 @@ static const struct term *word_term(const struct subcommand *s, const char *word
 	const char *rest;
 
 	for (t = find_term(s->terms, word); t; t = find_term(t + 1, word)) {
-		/* only placeholders can follow: "set NAME offline" does not explain "set" */
+		/*
+		 * only placeholders may follow the word: "set NAME offline" explains "offline",
+		 * not "set"
+		 */
 		rest = strstr(t->name, word) + strlen(word);
 		if (*rest == ',' || !strpbrk(rest, "abcdefghijklmnopqrstuvwxyz"))
 			return t;

@@ -80,7 +80,7 @@ static const struct term route_terms[] = {
 	{ "include SET", "add keys to the included set of the local state", NULL },
 	{ "exclude SET", "add keys to the excluded set of the local state", NULL },
 	{ "-v, --verbose",
-	  "explain the sets, the rules, and the part of each\n"
+	  "explain the sets, the rules, and the effect of each\n"
 	  "function; the word explain does the same", NULL },
 	{ }
 };
@@ -158,7 +158,7 @@ const struct subcommand subcommands[] = {
 		"schema", "TEXT|-", "check a schema and print its parts",
 		"Parses a schema in PyTorch's notation, \"aten::neg(Tensor self) -> Tensor\", and\n"
 		"prints it as PyTorch does, with its arguments and return values. With -, reads a\n"
-		"schema from each line of standard input and prints it. A line (none) is copied.\n",
+		"schema from each line of standard input and prints it; copies a line \"(none)\".\n",
 		run_schema, 0, 0, 1,
 		.examples =
 		"  dkctl schema 'a::neg(Tensor self) -> Tensor'  its parts\n"
@@ -261,7 +261,7 @@ const struct subcommand subcommands[] = {
 		"route", "[-v] OP ARG... [include SET] [exclude SET]",
 		"show which function serves a call, and why",
 		"Shows which function a call of OP with these arguments reaches. ARG is the name\n"
-		"of a device or a backend, or a set of keys, by names or as 0x... SET@DEVICE is a\n"
+		"of a device or a backend, or a set of keys: names or 0x... SET@DEVICE is a\n"
 		"set of keys on a device.\n",
 		run_live_route, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
 		.examples =

@@ -141,7 +141,7 @@ void suggest_set(struct suggestion *s, const struct dk_layout *l)
 	suggest_number(s);
 }
 
-/* Suggests no other release than that of the word, because its keys have other numbers. */
+/* Never suggests a layout of another release, because its keys have other numbers. */
 void suggest_layouts(struct suggestion *s)
 {
 	const char *digits = "0123456789", *name, *release = strpbrk(s->word, digits);

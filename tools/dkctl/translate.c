@@ -9,18 +9,18 @@ static void put_note(const struct dk_note *n)
 	if (n->kind & DK_NOTE_LOST)
 		printf("  lost               %s\n", n->name);
 	if (n->kind & DK_NOTE_RENAMED)
-		printf("  renamed            %s is %s there\n", n->name, n->other);
+		printf("  renamed            %s is now %s\n", n->name, n->other);
 	if (n->kind & DK_NOTE_CHANGED)
-		printf("  changed            %s was %s and is %s there\n", n->other,
+		printf("  changed            %s was %s, is now %s\n", n->other,
 		       dk_kind_name(n->from_kind), dk_kind_name(n->to_kind));
 	if (n->kind & DK_NOTE_ADDED)
 		printf("  added              %s: a set has all combinations of its bits\n",
 		       n->name);
 	if (n->kind & DK_NOTE_ALONE)
-		printf("  without a backend  %s: routed as with %s\n", n->name,
+		printf("  without a backend  %s: routed as if on %s\n", n->name,
 		       "the first backend");
 	if (n->kind & DK_NOTE_TOP)
-		printf("  priority           %s is above %s there\n", n->other, n->name);
+		printf("  priority           %s is now above %s\n", n->other, n->name);
 }
 
 static char *printed(const struct dk_translation *t)

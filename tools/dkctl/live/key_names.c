@@ -52,7 +52,7 @@ static int find_layout(struct live *v)
 	}
 	err = v->layout ? STATUS_OK :
 	      fail(v->q, STATUS_KERNEL, l->name, NULL,
-		   "this dkctl does not support the module's layout \"%.127s\": use the dkctl version of the module",
+		   "this dkctl does not support the module's layout \"%.127s\": use a dkctl of the module's version",
 		   l->name);
 	dk_nl_free(l);
 	return err;

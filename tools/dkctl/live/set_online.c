@@ -26,9 +26,9 @@ static int print_result(struct live *v, const char *what, const struct dk_nl_swi
 	fputs(state_word(s->state), stdout);
 	color_end(stdout, v->q->color, state_color(s->state));
 	if (*s->unserved) {
-		fputs("; nothing serves ", stdout);
+		fputs("; ", stdout);
 		print_escaped(stdout, s->unserved, strlen(s->unserved));
-		fputs(" there now", stdout);
+		printf(" has no other function for this %s", what);
 	}
 	fputc('\n', stdout);
 	return STATUS_OK;

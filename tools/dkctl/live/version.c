@@ -64,7 +64,7 @@ static void compare_library(void)
 	if (order < 0)
 		puts("libdispatchkey-nl is older than dkctl: some output may be missing.");
 	else if (order > 0)
-		puts("dkctl is older than libdispatchkey-nl, which is harmless.");
+		puts("dkctl is older than libdispatchkey-nl. This is harmless.");
 }
 
 static void compare_module(const struct dk_nl_info *info)
@@ -72,9 +72,9 @@ static void compare_module(const struct dk_nl_info *info)
 	int order = compare(info->version, dk_version());
 
 	if (order < 0)
-		puts("The module is older than dkctl: it refuses what it does not support.");
+		puts("The module is older than dkctl, and refuses what it does not support.");
 	else if (order > 0)
-		puts("dkctl is older than the module: it omits what it does not support.");
+		puts("dkctl is older than the module, and omits what it does not support.");
 	else if (!compare(dk_nl_version(), dk_version()))
 		puts("All three have the same version.");
 }
