@@ -16,7 +16,7 @@ from typing import Any, Iterable, Iterator, NamedTuple
 
 from .. import _abi
 from .._error import did_you_mean, error
-from .._keys import Layout
+from .._keys import Key, Layout
 from .._keyset import KeySet
 from .._registry import Registry, fallthrough
 from .._schema import Schema
@@ -225,8 +225,9 @@ def _first_difference(_version: str, of: Layout) -> str:
     for number in range(max(names) + 4):
         name = _call(name_of, _call(members, number))
         expected = names.get(number)
-        # Numbers at which groups of keys begin are not keys, and have no name.
-        if name and "Unknown" not in name and name != expected:
+        # A number at which a group of keys begins is not a key, but PyTorch 2 names it.
+        if name and "Unknown" not in name and name != expected and \
+                Key(number, of).kind != "sentinel":
             return f"number {number} is {name}, but {expected or 'no key'} in layout {of}"
     return ""
 
