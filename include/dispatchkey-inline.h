@@ -58,7 +58,7 @@ extern "C" {
 #endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
 #define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
-/* For variables written before they are read: the compiler must not zero them in advance. */
+/* Keeps the compiler from zeroing a variable that is written before it is read. */
 #if defined(__has_attribute)
 #if __has_attribute(uninitialized)
 #define DK__NOT_SET		__attribute__((uninitialized))
@@ -474,6 +474,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 
 #define DK__FLAGS		DK__CALL_IN_RCU	/* flags of every call on the fast path */
 #define DK__GATED		1	/* calls of functions that may sleep enter a gate */
+/* Returns @first_direct of @table, of which @copy is a copy. */
+#define dk__direct(table, copy)	(copy)
 
 #else /* userspace */
 
@@ -611,6 +613,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 
 #define DK__FLAGS		0
 #define DK__GATED		0
+/* Reads it again: a copy needs a register, and redispatches would take more instructions. */
+#define dk__direct(table, copy)	dk__load((table)->first_direct)
 
 #endif
 
@@ -687,32 +691,37 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	const struct dk__count *at = NULL;
 	__u64 masked = ks;
 	unsigned long id = dk__lookup(table, &masked, b, place, how);
+	__u32 direct DK__NOT_SET;
 
 	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
 		id = DK__FOR_SLOW_PATH;
 		goto find;
 	}
 	if (DK__UNLIKELY(id < table->first_direct)) {
-		DK__ANEW(table);
+		/* in a call, this would take more instructions instead of fewer */
+		if (!DK__GATED && !(how & DK__HOW_MASKED))
+			DK__ANEW(table);
 		DK__ANEW(b);
 		DK__ANEW(id);
 #if DK__GATED
-		if (dk__load(table->first_direct) == DK__SLEEPS && id >= table->lowest)
+		direct = dk__load(table->first_direct);
+		if (dk__direct(table, direct) == DK__SLEEPS && id >= table->lowest)
 			goto enter;
 #endif
-		if (dk__load(table->first_direct) == DK__BY_DEVICE) {
+		if (dk__direct(table, direct) == DK__BY_DEVICE) {
 			if (!dk__on_device(&table, ks, b, first))
 				goto find;
 			masked = ks;
 			id = dk__lookup(table, &masked, b, place, how);
-			if (id >= table->first_direct)
+			direct = table->first_direct;
+			if (id >= direct)
 				goto found;
 		}
-		if (dk__load(table->first_direct) < DK__COUNTED || id < table->lowest)
+		if (dk__direct(table, direct) < DK__COUNTED || id < table->lowest)
 			goto find;
 		at = dk__counter_of(table, id);
 #if DK__GATED
-		if (dk__load(table->first_direct) >= DK__SLEEPS)
+		if (dk__direct(table, direct) >= DK__SLEEPS)
 			goto enter;
 #endif
 		dk__add_count(at);

@@ -218,7 +218,7 @@
  */
 #define DK_OP(id, op_name, params, args, objs)				\
 _Static_assert(DK__IN_PARENTHESES(objs),				\
-	       "DK_OP(" #id "): put what it dispatches on in parentheses"); \
+	       "DK_OP(" #id "): put the objects to dispatch on in parentheses"); \
 _Static_assert(sizeof(#args) > sizeof("()"),				\
 	       "DK_OP(" #id "): an operator has at least 1 parameter");	\
 struct id##_args {							\
@@ -469,13 +469,13 @@ struct id##_args
 				 dk__found.ks, dk__these + 1,		\
 				 dk__pack(dk__found.byte, (__u64)dk__how,	\
 					  DK__OBJS(dk__these)));	\
-		if (DK__UNLIKELY(!dk__is_entry(dk__found.entry))) {	\
+		if (DK__UNLIKELY(dk__found.entry == DK__NO_ENTRY(DK__SLOWLY))) { \
 			struct dk__request dk__rq = ask;		\
 									\
-			return dk__found.entry != DK__NO_ENTRY(DK__SLOWLY) ? \
-			       dk__no_entry_err(dk__found.entry) :	\
-			       dk__##id##_slow(&dk__rq, DK__UNPAREN args); \
+			return dk__##id##_slow(&dk__rq, DK__UNPAREN args); \
 		}							\
+		if (DK__UNLIKELY(!dk__is_entry(dk__found.entry)))	\
+			return dk__no_entry_err(dk__found.entry);	\
 	}
 #define DK__ASK_SLOWLY(...)	{ __VA_ARGS__ }
 

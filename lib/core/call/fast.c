@@ -35,45 +35,37 @@ static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed,
 }
 
 /*
- * Sets *@device to the device of a call of layout v1. Returns false if the first object alone does
- * not determine it.
+ * Sets *@device to the device of a call of layout v1 whose highest backend is @b. Returns false if
+ * the first object alone does not determine it.
  */
-static __always_inline bool device_of_first(u64 ks, const struct dk_obj *const *objs,
-					    u64 packed, u32 *device)
+static __always_inline bool device_of_first(u64 ks, unsigned long b,
+					    const struct dk_obj *const *objs, u64 packed,
+					    u32 *device)
 {
 	const struct dk_obj *o = packed_objs(packed) ? objs[0] : NULL;
 
-	if (unlikely(!dk__is_on(o, ks, dk__top_backend(ks))))
+	if (unlikely(!dk__is_on(o, ks, b)))
 		return false;
 	*device = o->device;
 	return true;
 }
 
-/* True if the device of a call is unregistered or offline. */
-static noinline bool device_unavailable(const struct dk_registry *reg, u64 ks,
-					const struct dk_obj *const *objs, u64 packed)
+/*
+ * Ends a call that no function serves. Returns -ENODEV if its device is unregistered or offline,
+ * otherwise -ENOSYS.
+ */
+static noinline const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot slot,
+						 const struct dk_obj *const *objs, u64 packed)
 {
-	u32 device = dkc_device_of(reg->layout, ks, objs, packed_objs(packed));
+	const struct dk_registry *reg = c->op->reg;
+	u32 device = dkc_device_of(reg->layout, c->ks.bits, objs, packed_objs(packed));
 	bool unavailable;
 
+	dk__give_back(slot, packed_how(packed));
 	rcu_read_lock();
 	unavailable = device && !dkc_device_online(reg, device);
 	rcu_read_unlock();
-	return unavailable;
-}
-
-/* Returns the error of a call that no function serves. */
-static const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot slot,
-					const struct dk_obj *const *objs, u64 packed)
-{
-	const struct dk_registry *reg = c->op->reg;
-	u64 ks = c->ks.bits;
-	u32 device;
-
-	dk__give_back(slot, packed_how(packed));
-	if (likely(device_of_first(ks, objs, packed, &device) && !device))
-		return DK__NO_ENTRY(-ENOSYS);
-	return DK__NO_ENTRY(device_unavailable(reg, ks, objs, packed) ? -ENODEV : -ENOSYS);
+	return DK__NO_ENTRY(unavailable ? -ENODEV : -ENOSYS);
 }
 
 /* Enters the function of c->entry. Counts the call at @at unless that is NULL. */
@@ -92,7 +84,7 @@ static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot sl
 }
 
 /* Finds the entry in @table, which must be the table of the call's device. */
-static __always_inline const struct dk__entry *
+static noinline const struct dk__entry *
 find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 	const struct dk_obj *const *objs, u64 packed)
 {
@@ -119,19 +111,19 @@ find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, 
  * Finds the entry in the table of the call's device. That may be the device of any of the objects.
  */
 static noinline const struct dk__entry *
-find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_tables *devices,
+find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table,
 	       const struct dk_obj *const *objs, u64 packed)
 {
-	const struct dkc_table *table;
 	u64 ks = c->ks.bits;
+	unsigned long b = dk__top_backend(ks);
 	u32 device;
 
-	if (!device_of_first(ks, objs, packed, &device))
+	if (!device_of_first(ks, b, objs, packed, &device))
 		device = dkc_device_of(c->op->reg->layout, ks, objs, packed_objs(packed));
-	table = dkc_device_tables_table(devices, device);
-	if (packed_how(packed) & DK__HOW_MASKED)
-		ks &= table->index->mask[dk__top_backend(ks)];
-	packed = (packed & ~0xffull) | table->index->index[dkc_v1_index(ks & DK_FULL)];
+	table = dkc_device_tables_table(table->devices, device);
+	packed &= ~0xffull;
+	packed |= dk__lookup((const struct dk__table *)table, &ks, b, dk__place(ks, b),
+			     packed_how(packed));
 	return find_in(c, slot, table, ks, objs, packed);
 }
 
@@ -155,37 +147,36 @@ static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int
 	return false;
 }
 
-/* Not inlined in dk__find(): the loop above would make it save registers in every call. */
+/* The other cases of dk__find(). Not inlined, so that dk__find() saves no registers. */
 static noinline const struct dk__entry *
-find_on_one_device(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
-		   const struct dk_obj *const *objs, u64 packed)
+find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
+	       const struct dk_obj *const *objs, u64 packed)
 {
-	if (may_be_on_two_devices(objs, packed_objs(packed)))
-		return no_entry(slot, packed, DK__SLOWLY);
-	if (table->devices)
-		return find_on_device(c, slot, table->devices, objs, packed);
-	return find_in(c, slot, table, ks, objs, packed);
-}
-
-const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
-				 const struct dk__table *for_calls, u64 ks,
-				 const struct dk_obj *const *objs, u64 packed)
-{
-	const struct dkc_table *table = (const struct dkc_table *)for_calls;
-
-	/* the most frequent case comes first: a table without devices and counters */
-	if (packed_id(packed) == DKC_ID_MISSING && table->direct < DK__NOT_DIRECT &&
-	    !(ks & ~DK_FULL))
-		return unserved(c, slot, objs, packed);
 	if (dkc_is_out(table))
 		return DK__NO_ENTRY(DK__SLOWLY);
 	if (table->direct == DK__NOT_DIRECT || packed_id(packed) == DK__FOR_SLOW_PATH)
 		return no_entry(slot, packed, DK__SLOWLY);
-	if (table->op_flags & DK_OP_SAME_DEVICE)
-		return find_on_one_device(c, slot, table, ks, objs, packed);
+	if ((table->op_flags & DK_OP_SAME_DEVICE) &&
+	    may_be_on_two_devices(objs, packed_objs(packed)))
+		return no_entry(slot, packed, DK__SLOWLY);
 	if (table->devices)
-		return find_on_device(c, slot, table->devices, objs, packed);
+		return find_on_device(c, slot, table, objs, packed);
 	return find_in(c, slot, table, ks, objs, packed);
+}
+
+const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
+				 const struct dk__table *table, u64 ks,
+				 const struct dk_obj *const *objs, u64 packed)
+{
+	const u64 all = c->ks.bits;
+	u32 device;
+
+	/* the most frequent case: nothing serves the call, and the first object has no device */
+	if (packed_id(packed) == DKC_ID_MISSING && table->first_direct < DK__NOT_DIRECT &&
+	    !(ks & ~DK_FULL) &&
+	    device_of_first(all, dk__top_backend(all), objs, packed, &device) && !device)
+		return no_entry(slot, packed, -ENOSYS);
+	return find_specially(c, slot, (const struct dkc_table *)table, ks, objs, packed);
 }
 
 /*
