@@ -163,7 +163,7 @@ ok "the error of DK_OP says that a name is missing" error_is \
 for objs in x "&t->dk" "x ? x : NULL"; do
 	ok "the error of DK_OP says that parentheses are missing: $objs" error_is \
 		"DK_OP(s, \"t::s\", (struct dk_obj *x, struct tensor *t), (x, t), $objs);" \
-		"DK_OP(s): put what it dispatches on in parentheses"
+		"DK_OP(s): put the objects to dispatch on in parentheses"
 done
 ok "the error of DK_OP says that there are too many parameters" error_is \
 	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,

@@ -91,8 +91,8 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 /*
  * Makes a call through a hand-written declaration, which has no function to extract the
  * objects. The objects are found by the declaration's description of the parameters or, if
- * there is none, by the definition's. The operator keeps the latter, so it stays valid after
- * the read-side critical section.
+ * there is none, by the definition's. The operator keeps the definition's description, so that
+ * description stays valid after the read-side critical section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

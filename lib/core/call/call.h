@@ -34,7 +34,7 @@ static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slo
 	return dk__no_entry_err(found.entry);
 }
 
-/* fast.c: dkc_fast_call(), for a redispatch. */
+/* fast.c: does the same as dkc_fast_call(), but for a redispatch. */
 int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
 

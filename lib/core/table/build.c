@@ -92,8 +92,8 @@ bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_tabl
 	for (i = 0; i < reg->scratch->words; i++)
 		any |= table->index->open[i] & f->changed[i];
 	/*
-	 * by rule 4, a device's functions can leave slots open that are not in @open of the
-	 * operator
+	 * The tables of devices may have other open slots: rule 4 depends on functions of the
+	 * device.
 	 */
 	return any || table->devices;
 }

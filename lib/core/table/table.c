@@ -178,8 +178,8 @@ static bool all_in_place(const struct dk_op *op, u32 size)
 }
 
 /*
- * At most half of the slots are used. Up to four times as many are taken if calls then find every
- * device without a search.
+ * Returns a number of slots of which at most half are used. It is up to four times as large if calls
+ * can then find every device without a search.
  */
 static u32 num_slots_for(const struct dk_op *op, u32 n)
 {
@@ -219,7 +219,7 @@ static bool device_tables_build(struct dk_op *op, struct dkc_table *own, bool ma
 	return true;
 }
 
-/* Returns a counter by its number. Counter 0 is for calls without a counter. */
+/* Returns a counter by its number. Counter 0 counts the calls that have no counter. */
 static struct dk__count counter_at(const struct dk_registry *reg, u32 n)
 {
 	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
