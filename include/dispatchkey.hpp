@@ -718,14 +718,15 @@ struct has_offset<T, std::void_t<decltype(object<T>::offset)>> : std::true_type 
 
 /*
  * Offset of the dk_obj in the type of a parameter, or npos if it is unknown. The offset
- * in a specialisation of dk::object takes precedence.
+ * in a specialisation of dk::object takes precedence. It is unknown in an abstract class: no
+ * object of the class can be made to find it, and the class begins with its virtual table.
  */
 inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
 template <class T, class = void> struct obj_offset {
 	static constexpr std::size_t value = npos;
 };
 template <class T>
-struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value>,
+struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value && !std::is_abstract_v<T>>,
 				 decltype(static_cast<const T *>(
 					 std::declval<const dk_obj *>()))>> {
 	static constexpr const void *whole = &place<T>::at.made;

@@ -271,6 +271,25 @@ template <> struct dk::object<with_base> {
 	static const dk_obj *of(const with_base &x) { return &x; }
 };
 
+/* An abstract class, of which each backend has its own kind of tensor. */
+struct any_tensor : dk_obj {
+	explicit any_tensor(dk_backend backend) : dk_obj(dk_obj_on(backend, 0)) {}
+	virtual int place() const = 0;
+
+protected:
+	~any_tensor() = default;
+};
+
+struct host_tensor final : any_tensor {
+	host_tensor() : any_tensor(DK_BACKEND_CPU) {}
+	int place() const override { return 1; }
+};
+
+struct card_tensor final : any_tensor {
+	card_tensor() : any_tensor(DK_BACKEND_CUDA) {}
+	int place() const override { return 2; }
+};
+
 /* An operator that is declared before the type of its parameter is complete. */
 struct later;
 static dk::op<int(const later *)> before{ "t::before" };
@@ -664,6 +683,35 @@ static void offsets()
 		return 5;
 	});
 	CHECK(defined && cpu && both(&m, b) == 5);
+}
+
+/* Calls dispatch on an abstract class. Boxed functions get it as a plain pointer. */
+static void abstract_types()
+{
+	static dk::op<int(const any_tensor &, const any_tensor *)> places{ "t::places" };
+	host_tensor host;
+	card_tensor card;
+	const void *ptr = nullptr;
+
+	auto defined = places.define();
+	auto cpu = places.impl(DK_CPU, [](const any_tensor &x, const any_tensor *) {
+		return x.place();
+	});
+	auto cuda = places.impl(DK_CUDA, [](const any_tensor &, const any_tensor *x) {
+		return 10 * x->place();
+	});
+	auto boxed = places.boxed(DK_TRACER, [&](dk_call *c, void *args) {
+		dk_value value;
+
+		CHECK(dk_arg_get(dk_call_described(c), args, 1, &value) == 0);
+		CHECK(value.kind == DK_ARG_POINTER);
+		ptr = value.ptr;
+		return dk_redispatch_boxed(c, dk_call_below(c), args);
+	});
+	CHECK(places(host, &host) == 1 && places(host, nullptr) == 1);
+	CHECK(places(host, &card) == 20);
+	dk::include guard(DK_TRACER);
+	CHECK(places(card, &host) == 10 && ptr == &host);
 }
 
 static void incomplete_types()
@@ -1191,7 +1239,7 @@ int main()
 		T(dispatched_on), T(smart_pointers), T(by_keyset),
 		T(error_sentences), T(routes_and_labels), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
-		T(offsets), T(incomplete_types),
+		T(offsets), T(abstract_types), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
 		T(libraries_that_are_not_registered),
 		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
