@@ -320,7 +320,8 @@ inline dk_local &local()
 /*
  * Guards, which last until the end of their scope and do the same as those in C
  * (DK_LOCAL_INCLUDE() and so on). They must end in the reverse of the order in which
- * they began, so they cannot be copied or moved.
+ * they began, so they cannot be copied or moved. A guard without a name ends at its
+ * semicolon; compilers warn of it.
  */
 namespace detail {
 
@@ -344,7 +345,7 @@ struct both_sets : guard {
 } /* namespace detail */
 
 struct include : detail::guard {
-	explicit include(keyset ks, dk_local &l = local()) : guard(l)
+	[[nodiscard]] explicit include(keyset ks, dk_local &l = local()) : guard(l)
 	{
 		dk_local_include(&l, ks);
 	}
@@ -352,7 +353,7 @@ struct include : detail::guard {
 };
 
 struct exclude : detail::guard {
-	explicit exclude(keyset ks, dk_local &l = local()) : guard(l)
+	[[nodiscard]] explicit exclude(keyset ks, dk_local &l = local()) : guard(l)
 	{
 		dk_local_exclude(&l, ks);
 	}
@@ -360,40 +361,41 @@ struct exclude : detail::guard {
 };
 
 struct force : detail::both_sets {
-	force(keyset included, keyset excluded, dk_local &l = local()) : both_sets(l)
+	[[nodiscard]] force(keyset included, keyset excluded, dk_local &l = local()) : both_sets(l)
 	{
 		dk_local_set(&l, included, excluded);
 	}
 };
 
 struct preserve : detail::both_sets {
-	explicit preserve(dk_local &l = local()) : both_sets(l) {}
+	[[nodiscard]] explicit preserve(dk_local &l = local()) : both_sets(l) {}
 };
 
 struct inference_mode : detail::both_sets {
-	explicit inference_mode(bool on = true, dk_local &l = local()) : both_sets(l)
+	[[nodiscard]] explicit inference_mode(bool on = true, dk_local &l = local()) : both_sets(l)
 	{
 		dk_local_set_inference(&l, on);
 	}
 };
 
 struct below_autograd : exclude {
-	explicit below_autograd(dk_local &l = local()) : exclude(autograd_keys, l) {}
+	[[nodiscard]] explicit below_autograd(dk_local &l = local()) : exclude(autograd_keys, l) {}
 };
 
 struct below_adinplace_or_view : exclude {
-	explicit below_adinplace_or_view(dk_local &l = local())
+	[[nodiscard]] explicit below_adinplace_or_view(dk_local &l = local())
 		: exclude(autograd_adinplace_or_view_keys, l) {}
 };
 
 struct skip_functionalize : exclude {
-	explicit skip_functionalize(dk_local &l = local()) : exclude(DK_FUNCTIONALIZE, l) {}
+	[[nodiscard]] explicit skip_functionalize(dk_local &l = local())
+		: exclude(DK_FUNCTIONALIZE, l) {}
 };
 
 /* A guard of one key, like DK_LOCAL_SET_EXCLUDED(). */
 class set_excluded {
 public:
-	set_excluded(dk_key key, bool want, dk_local &l = local())
+	[[nodiscard]] set_excluded(dk_key key, bool want, dk_local &l = local())
 		: guard_(dk__guard_key(&l, key, want)) {}
 	set_excluded(const set_excluded &) = delete;
 	set_excluded &operator=(const set_excluded &) = delete;
@@ -406,7 +408,7 @@ private:
 /* A guard like DK_LOCAL_AUTOCAST(). */
 class autocast {
 public:
-	explicit autocast(dk_backend backend, bool on = true, dk_local &l = local())
+	[[nodiscard]] explicit autocast(dk_backend backend, bool on = true, dk_local &l = local())
 		: guard_(dk__guard_autocast(&l, backend, on)) {}
 	autocast(const autocast &) = delete;
 	autocast &operator=(const autocast &) = delete;
@@ -1493,8 +1495,8 @@ inline registration fallthrough(dk_key key, impl_options how = {})
 /* A registry; see dk_registry_alloc(). Converts to false if it was not allocated. */
 class registry {
 public:
-	explicit registry(unsigned int flags = DK_REGISTRY_BUILTINS,
-			  const dk_layout *layout = nullptr)
+	[[nodiscard]] explicit registry(unsigned int flags = DK_REGISTRY_BUILTINS,
+					const dk_layout *layout = nullptr)
 		: reg_(dk_registry_alloc(layout, flags, &status_.why))
 	{
 		if (!reg_)
@@ -1545,7 +1547,7 @@ template <class F> class listener {
 		      "a dk::listener calls its function with a const dk_event &");
 
 public:
-	explicit listener(F f, dk_registry *reg = nullptr)
+	[[nodiscard]] explicit listener(F f, dk_registry *reg = nullptr)
 		: state_(new (std::nothrow) state{ {}, std::move(f) })
 	{
 		if (!state_) {
@@ -1587,7 +1589,7 @@ private:
 /* A reference to an operator. Converts to false if there is no such operator. */
 class handle {
 public:
-	explicit handle(const char *name, dk_registry *reg = nullptr)
+	[[nodiscard]] explicit handle(const char *name, dk_registry *reg = nullptr)
 		: op_(dk_op_get(reg, name)) {}
 	handle(handle &&other) noexcept : op_(std::exchange(other.op_, nullptr)) {}
 	handle &operator=(handle &&other) noexcept
@@ -2065,9 +2067,9 @@ private:
  */
 class library {
 public:
-	explicit library(dk_library_kind kind, const char *ns, dk_key key = DK_UNDEFINED,
-			 dk_registry *reg = nullptr,
-			 detail::position at = detail::position::here())
+	[[nodiscard]] explicit library(dk_library_kind kind, const char *ns,
+				       dk_key key = DK_UNDEFINED, dk_registry *reg = nullptr,
+				       detail::position at = detail::position::here())
 		: state_(new (std::nothrow) state)
 	{
 		if (!state_) {

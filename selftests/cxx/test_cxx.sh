@@ -54,7 +54,7 @@ code() {
 # compiles COMPILER TEXT
 compiles() {
 	code "$2"
-	object "$1" c++17 -Wno-unused -Winvalid-pch -include "$st_tmp/$1/headers.h" \
+	object "$1" c++17 -Wno-unused -Wunused-value -Winvalid-pch -include "$st_tmp/$1/headers.h" \
 		-fsyntax-only "$st_tmp/code.cpp"
 }
 
@@ -193,6 +193,18 @@ pair 'auto b = dk::keyset(DK_CPU).has_backend(DK_BACKEND_CPU);' \
 pair 'auto b = dk::keyset(DK_CPU).has(DK_CPU);' 'auto b = dk::keyset(DK_CPU).has(DK_BACKEND_CPU);' ''
 pair 'dk::include g(DK_CPU);' 'dk::include g(DK_BACKEND_CPU);' ''
 pair 'dk::keyset k = DK_CPU;' 'dk::keyset k = 1;' ''
+pair 'dk::include g{ DK_CPU };' 'dk::include{ DK_CPU };' nodiscard
+pair 'dk::exclude g{ DK_CPU };' 'dk::exclude{ DK_CPU };' nodiscard
+pair 'dk::force g(DK_CPU, DK_CUDA);' 'dk::force(DK_CPU, DK_CUDA);' nodiscard
+pair 'dk::set_excluded g(DK_CPU, true);' 'dk::set_excluded(DK_CPU, true);' nodiscard
+pair 'dk::autocast g(DK_BACKEND_CPU);' 'dk::autocast{ DK_BACKEND_CPU };' nodiscard
+for guard in preserve inference_mode below_autograd below_adinplace_or_view skip_functionalize; do
+	pair "dk::$guard g;" "dk::$guard();" nodiscard
+done
+pair 'dk::library l(DK_LIBRARY_IMPL, "t");' 'dk::library(DK_LIBRARY_IMPL, "t");' nodiscard
+pair 'dk::listener l([](const dk_event &) {});' 'dk::listener([](const dk_event &) {});' nodiscard
+pair 'dk::registry r;' 'dk::registry();' nodiscard
+pair 'dk::handle h("t::op");' 'dk::handle("t::op");' nodiscard
 for one in $compilers; do
 	ok "$one accepts the same statements with the right types" compiles "$one" "$right"
 done
