@@ -1351,12 +1351,24 @@ template <auto f> impl_options with_name(impl_options how)
 	return how;
 }
 
+/* True for a pointer to a function that is NULL. Registering it fails. */
+template <class F> bool is_null(const F &f)
+{
+	(void)f;
+	if constexpr (std::is_pointer_v<F>)
+		return !f;
+	else
+		return false;
+}
+
 /* Returns a boxed function that calls a function object, which may have state. */
-template <class F> dk_fn_t boxed_by(const F &)
+template <class F> dk_fn_t boxed_by(const F &f)
 {
 	constexpr bool fits = is_for<F, dk_call *, void *>();
 
 	static_assert(fits, "a boxed function takes (dk_call *, void *args) and returns int");
+	if (is_null(f))
+		return nullptr;
 	if constexpr (fits) {
 		dk_boxed_fn_t fn = [](dk_call *c, void *args) -> int {
 			return entry_of<F>::of(c)(c, args);
@@ -2019,7 +2031,8 @@ private:
 
 		static_assert(fits, "the function must return int and take exactly the operator's "
 				    "parameters, with or without a dk_call *");
-		(void)f;
+		if (detail::is_null(f))
+			return nullptr;
 		if constexpr (std::is_convertible_v<F, function>) {
 			return f;
 		} else if constexpr (fits) {

@@ -533,6 +533,23 @@ static void routes_and_labels()
 	CHECK(add.route(x, x, nullptr).error == -ENOSYS);
 }
 
+/* A pointer to a function that is NULL is refused, whatever its type. */
+static void null_functions()
+{
+	int (*plain)(tensor &, const tensor &, int *) = nullptr;
+	int (*with_call)(dk_call *, tensor &, const tensor &, int *) = nullptr;
+	int (*boxed)(dk_call *, void *) = nullptr;
+	auto defined = add.define();
+	const dk::registration refused[] = {
+		add.impl(DK_CPU, plain), add.impl(DK_CPU, with_call), add.boxed(DK_CPU, boxed),
+		dk::fallback(DK_CPU, boxed),
+	};
+
+	for (const auto &one : refused)
+		CHECK(!one && one.status().error == -EINVAL &&
+		      one.status().why.reason == DK_WHY_NO_FUNCTION);
+}
+
 template <class T> struct pack {
 	static int of(tensor &, const tensor &, int *) { return 0; }
 	template <class U> static int twice(tensor &, const tensor &, int *) { return 0; }
@@ -1237,7 +1254,7 @@ int main()
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
 		T(dispatched_on), T(smart_pointers), T(by_keyset),
-		T(error_sentences), T(routes_and_labels), T(labels_of_templates),
+		T(error_sentences), T(routes_and_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
