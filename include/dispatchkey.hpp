@@ -1166,7 +1166,8 @@ template <class F, class... A> constexpr bool is_for()
 {
 	using params = typename params_of<F>::type;
 
-	if constexpr (!std::is_invocable_v<F &, A...>)
+	/* std::invoke() accepts a pointer to a member, but f(a...) does not */
+	if constexpr (!std::is_invocable_v<F &, A...> || std::is_member_pointer_v<F>)
 		return false;
 	else if constexpr (!std::is_same_v<std::invoke_result_t<F &, A...>, int>)
 		return false;

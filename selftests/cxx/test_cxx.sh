@@ -43,7 +43,7 @@ precompile() {
 # code TEXT - writes a program with these statements, without its headers
 code() {
 	cat >"$st_tmp/code.cpp" <<-END
-		struct tensor { dk_obj dk; };
+		struct tensor { dk_obj dk; int member(double) { return 0; } };
 		static dk::op<int(tensor &, double)> op{ "t::op" };
 		static int takes(dk_call *, tensor &, double) { return 0; }
 		static int takes_float(dk_call *, tensor &, float) { return 0; }
@@ -153,6 +153,9 @@ pair 'struct { int operator()(tensor &, double) { return 0; } } f; auto r = op.i
 	'struct { int operator()(tensor &, double) && { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
 	"$exactly"
 pair 'auto r = op.impl<takes>(DK_CPU);' 'auto r = op.impl<takes_float>(DK_CPU);' "$exactly"
+pair 'auto r = op.impl(DK_CPU, std::mem_fn(&tensor::member));' \
+	'auto r = op.impl(DK_CPU, &tensor::member);' "$exactly"
+pair 'auto r = op.impl<takes>(DK_CUDA);' 'auto r = op.impl<&tensor::member>(DK_CUDA);' "$exactly"
 pair 'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes>(op);' \
 	'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes_float>(op);' "$exactly"
 pair 'auto i = op.make_impl<takes>(DK_CPU);' \
