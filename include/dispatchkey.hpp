@@ -452,17 +452,17 @@ template <class T> struct list {
 
 /*
  * Select the parameters that an operator dispatches on: every parameter of a suitable
- * type, or only those with the indices I.
+ * type, or only those with the indices N.
  */
 struct every {
 	static constexpr bool has(std::size_t) { return true; }
 	static constexpr bool fits(std::initializer_list<bool>) { return true; }
 };
-template <std::size_t... I> struct on {
-	static constexpr bool has(std::size_t i) { return ((i == I) || ...); }
+template <std::size_t... N> struct on {
+	static constexpr bool has(std::size_t i) { return ((i == N) || ...); }
 	static constexpr bool fits(std::initializer_list<bool> is)
 	{
-		return ((I < is.size() && is.begin()[I]) && ...);
+		return ((N < is.size() && is.begin()[N]) && ...);
 	}
 };
 
@@ -674,10 +674,10 @@ public:
 	void *data() { return bytes_; }
 
 	/* returns the stored argument; for T &, the object that it refers to */
-	template <std::size_t I, class T> static std::remove_reference_t<T> &get(void *at)
+	template <std::size_t N, class T> static std::remove_reference_t<T> &get(void *at)
 	{
 		auto *p = std::launder(reinterpret_cast<stored<T> *>(
-			static_cast<unsigned char *>(at) + layout.at[I]));
+			static_cast<unsigned char *>(at) + layout.at[N]));
 
 		if constexpr (std::is_reference_v<T>)
 			return **p;
@@ -693,9 +693,9 @@ private:
 		else
 			return a;
 	}
-	template <std::size_t... I> void put(std::index_sequence<I...>, A... a)
+	template <std::size_t... N> void put(std::index_sequence<N...>, A... a)
 	{
-		((void)new (bytes_ + layout.at[I]) stored<A>(store<A>(a)), ...);
+		((void)new (bytes_ + layout.at[N]) stored<A>(store<A>(a)), ...);
 	}
 
 	alignas(layout.align) unsigned char bytes_[layout.size];
@@ -800,16 +800,16 @@ template <class T> constexpr dk_param param_of()
 }
 
 /* PyTorch's name for a parameter whose name is unknown, such as "_7". */
-template <std::size_t I> struct DK__LOCAL_TO_OBJECT nameless {
-	static constexpr char text[] = { '_', I < 10 ? '0' + I : '0' + I / 10,
-					 I < 10 ? '\0' : '0' + I % 10, '\0' };
+template <std::size_t N> struct DK__LOCAL_TO_OBJECT nameless {
+	static constexpr char text[] = { '_', N < 10 ? '0' + N : '0' + N / 10,
+					 N < 10 ? '\0' : '0' + N % 10, '\0' };
 };
 
 template <class Index> struct nameless_params;
-template <std::size_t... I> struct nameless_params<std::index_sequence<I...>> {
+template <std::size_t... N> struct nameless_params<std::index_sequence<N...>> {
 	static constexpr const char *name(std::size_t i)
 	{
-		const char *const names[] = { nameless<I>::text..., "" };
+		const char *const names[] = { nameless<N>::text..., "" };
 
 		return names[i];
 	}
@@ -869,8 +869,8 @@ public:
 
 /* Describes the parameters. Their types must be complete before the operator is declared. */
 template <class Names, class Index, class... A> struct param_tables;
-template <class Names, std::size_t... I, class... A>
-struct DK__LOCAL_TO_OBJECT param_tables<Names, std::index_sequence<I...>, A...> {
+template <class Names, std::size_t... N, class... A>
+struct DK__LOCAL_TO_OBJECT param_tables<Names, std::index_sequence<N...>, A...> {
 	static constexpr dk_param one(dk_param p, std::size_t i)
 	{
 		p.name = Names::name(i);
@@ -879,9 +879,9 @@ struct DK__LOCAL_TO_OBJECT param_tables<Names, std::index_sequence<I...>, A...> 
 	}
 	static const dk_param table[sizeof...(A) + 1];
 };
-template <class Names, std::size_t... I, class... A>
-const dk_param param_tables<Names, std::index_sequence<I...>, A...>::table[] = {
-	one(param_of<A>(), I)..., {}
+template <class Names, std::size_t... N, class... A>
+const dk_param param_tables<Names, std::index_sequence<N...>, A...>::table[] = {
+	one(param_of<A>(), N)..., {}
 };
 
 /* ---- signatures as text ----------------------------------------------------- */
@@ -1856,24 +1856,24 @@ public:
 private:
 	friend class library;
 
-	template <std::size_t... I> static constexpr std::size_t capacity(std::index_sequence<I...>)
+	template <std::size_t... N> static constexpr std::size_t capacity(std::index_sequence<N...>)
 	{
-		return (1 + ... + (!visit<A>::is || !On::has(I) ? 0 : visit<A>::many ? 16 : 1));
+		return (1 + ... + (!visit<A>::is || !On::has(N) ? 0 : visit<A>::many ? 16 : 1));
 	}
 
 	/* Passes the objects of a parameter to @sink. Boxed calls ignore generators. */
-	template <class T, std::size_t I, class S>
+	template <class T, std::size_t N, class S>
 	static void add_objects(const T &a, bool generators, S &sink)
 	{
-		if constexpr (visit<T>::is && On::has(I))
+		if constexpr (visit<T>::is && On::has(N))
 			if (generators || !detail::is_generator<T>)
 				visit<T>::each(a, sink);
 	}
-	template <class S, std::size_t... I>
-	static void collect(S &sink, bool generators, std::index_sequence<I...>, const A &...a)
+	template <class S, std::size_t... N>
+	static void collect(S &sink, bool generators, std::index_sequence<N...>, const A &...a)
 	{
 		(void)generators;
-		(add_objects<std::remove_cv_t<std::remove_reference_t<A>>, I>(a, generators, sink),
+		(add_objects<std::remove_cv_t<std::remove_reference_t<A>>, N>(a, generators, sink),
 		 ...);
 	}
 
@@ -1987,28 +1987,28 @@ private:
 	 * The functions below call a function with boxed arguments, and extract the objects to
 	 * dispatch on.
 	 */
-	template <std::size_t... I>
-	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
+	template <std::size_t... N>
+	static int unpack(dk_call *c, void *at, std::index_sequence<N...>)
 	{
 		(void)at;
-		return reinterpret_cast<function>(dk_call_fn(c))(c, pack::template get<I, A>(at)...);
+		return reinterpret_cast<function>(dk_call_fn(c))(c, pack::template get<N, A>(at)...);
 	}
 	static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
 
 	using plain = int (*)(A...);
-	template <std::size_t... I>
-	static int unpack_plain(dk_call *c, void *at, std::index_sequence<I...>)
+	template <std::size_t... N>
+	static int unpack_plain(dk_call *c, void *at, std::index_sequence<N...>)
 	{
 		(void)at;
-		return reinterpret_cast<plain>(dk_call_fn(c))(pack::template get<I, A>(at)...);
+		return reinterpret_cast<plain>(dk_call_fn(c))(pack::template get<N, A>(at)...);
 	}
 	static int unbox_plain(dk_call *c, void *at) { return unpack_plain(c, at, all()); }
 
-	template <class S, std::size_t... I>
-	static void collect_packed(S &sink, bool generators, void *at, std::index_sequence<I...> i)
+	template <class S, std::size_t... N>
+	static void collect_packed(S &sink, bool generators, void *at, std::index_sequence<N...> i)
 	{
 		(void)at;
-		collect(sink, generators, i, pack::template get<I, A>(at)...);
+		collect(sink, generators, i, pack::template get<N, A>(at)...);
 	}
 	static int extract(dk_extract *x, void *at, int generators)
 	{
