@@ -31,7 +31,7 @@ extern "C" void *__dso_handle __attribute__((visibility("hidden")));
 #else
 extern void *__dso_handle __attribute__((visibility("hidden")));
 #endif
-#define DK__THIS_MODULE		((void *)&__dso_handle)
+#define DK__THIS_MODULE		(&__dso_handle)
 #endif
 #endif
 

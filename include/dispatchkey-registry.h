@@ -124,6 +124,13 @@ struct dk_provider {
 	struct dkc_provider *core;
 };
 
+#ifdef __cplusplus
+/* without names of members, which C++ has since C++20, and complete, so that nothing warns */
+#define DK_PROVIDER(provider_name) {					\
+	sizeof(struct dk_provider), DK_ABI_VERSION, DK_LAYOUT_NAME, (provider_name), \
+	nullptr, nullptr, DK__THIS_MODULE, nullptr,			\
+}
+#else
 /**
  * DK_PROVIDER() - initialiser of a struct dk_provider
  * @provider_name: its name
@@ -137,6 +144,7 @@ struct dk_provider {
 	.name = (provider_name),					\
 	.owner = DK__THIS_MODULE,					\
 }
+#endif
 
 /**
  * dk_provider_register() - register a provider

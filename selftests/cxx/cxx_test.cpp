@@ -1184,17 +1184,6 @@ static int shared_on_card(struct vec *v, char, short, struct pair, double, char,
 	return static_cast<int>(v->x);
 }
 
-static dk_provider provider_of_cards()
-{
-	dk_provider prov = {};
-
-	prov.size = sizeof(prov);
-	prov.abi = DK_ABI_VERSION;
-	prov.layout = DK_LAYOUT_NAME;
-	prov.name = "cards";
-	return prov;
-}
-
 /* Devices with functions from make_impl(). */
 static void functions_of_devices()
 {
@@ -1204,12 +1193,13 @@ static void functions_of_devices()
 		c_defines.make_impl(DK_DENSE, shared_on_card, { "shared" }),
 		nothing.make_impl(DK_AUTOGRAD_XPU, [] { return 5; }),
 	};
-	dk_provider cards = provider_of_cards();
+	dk_provider cards = DK_PROVIDER("cards");
 	int priv[] = { 1, 2 }, served_by = 0;
 	__u32 device[2];
 	auto add_defined = add.define(), second_defined = second.define();
 	auto shared_defined = c_defines.define(), nothing_defined = nothing.define();
 
+	CHECK(cards.size == sizeof(cards) && cards.owner && !cards.registry && !cards.priv);
 	CHECK(dk_provider_register(&cards, nullptr) == 0);
 	for (int i = 0; i < 2; i++)
 		CHECK(dk_device_register(&cards, DK_BACKEND_XPU, i ? "card1" : "card0", &priv[i],
