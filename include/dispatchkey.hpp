@@ -1183,7 +1183,8 @@ template <class F, class... A> constexpr bool is_for()
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
-	char label[DK_NAME_MAX] = {};
+	/* a byte longer than a label, so that the library cuts off what does not fit */
+	char label[DK_NAME_MAX + 1] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
 

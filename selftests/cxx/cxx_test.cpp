@@ -533,6 +533,24 @@ static void routes_and_labels()
 	CHECK(add.route(x, x, nullptr).error == -ENOSYS);
 }
 
+/* A long label ends in "..." after a whole character, as in C. */
+static void long_labels()
+{
+	tensor x = on_cpu(1);
+	dk::impl_options how;
+	std::string label;
+
+	for (int i = 0; i < DK_NAME_MAX; i++)
+		label += "\u00e9";
+	how.label = label.c_str();
+	auto defined = add.define();
+	auto cpu = add.impl<add_7>(DK_CPU, how);
+	CHECK(add.route(x, x, nullptr).entry.label == label.substr(0, 124) + "...");
+	how.label += label.size() - (DK_NAME_MAX - 2);
+	cpu = add.impl<add_7>(DK_CPU, how);
+	CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, how.label));
+}
+
 /* A pointer to a function that is NULL is refused, whatever its type. */
 static void null_functions()
 {
@@ -1244,7 +1262,7 @@ int main()
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
 		T(dispatched_on), T(smart_pointers), T(by_keyset),
-		T(error_sentences), T(routes_and_labels), T(null_functions), T(labels_of_templates),
+		T(error_sentences), T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
