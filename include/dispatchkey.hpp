@@ -530,17 +530,27 @@ template <class T> struct visit<std::optional<T>, std::enable_if_t<visit<T>::is>
 	}
 };
 
+template <class T> struct visit<std::reference_wrapper<T>,
+				std::enable_if_t<visit<std::remove_cv_t<T>>::is>> {
+	static constexpr bool is = true, many = visit<std::remove_cv_t<T>>::many;
+	template <class S> static void each(const std::reference_wrapper<T> &x, S &sink)
+	{
+		visit<std::remove_cv_t<T>>::each(x.get(), sink);
+	}
+};
+
 template <class T>
-using item = std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const T &>().data())>>;
+using item =
+	std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const T &>()))>>;
 
 template <class T>
 struct visit<T, std::enable_if_t<!is_object<T>() && visit<item<T>>::is &&
-				 (sizeof(std::declval<const T &>().size()) > 0)>> {
+				 (sizeof(std::size(std::declval<const T &>())) > 0)>> {
 	static constexpr bool is = true, many = true;
 	template <class S> static void each(const T &x, S &sink)
 	{
-		for (std::size_t i = 0; i < x.size(); i++)
-			visit<item<T>>::each(x.data()[i], sink);
+		for (std::size_t i = 0; i < std::size(x); i++)
+			visit<item<T>>::each(std::data(x)[i], sink);
 	}
 };
 

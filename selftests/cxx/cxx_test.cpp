@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -435,6 +437,29 @@ static void dispatched_on()
 	lots.push_back(&y);	/* decides, although it is the last item of a long list */
 	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &served_by) && served_by == 2);
 	CHECK(!many(&o, &y, {}, lots, nullptr, &served_by) && served_by == 3);
+}
+
+/* Calls dispatch on references in objects, on arrays, and on lists in braces. */
+static void references_and_arrays()
+{
+	using reference = std::reference_wrapper<const tensor>;
+	using braces = std::initializer_list<const tensor *>;
+	static dk::op<int(std::optional<reference>, const std::vector<reference> &,
+			  tensor (&)[2], const braces &)> refer{ "t::refer" };
+	const tensor x = on_cpu(1), y = on_cuda(2);
+	tensor xs[] = { x, x }, ys[] = { x, y };
+	auto defined = refer.define();
+	auto cpu = refer.impl(DK_CPU, [](std::optional<reference>, const std::vector<reference> &,
+					 tensor (&)[2], const braces &) { return 1; });
+	auto cuda = refer.impl(DK_CUDA, [](std::optional<reference>, const std::vector<reference> &,
+					   tensor (&)[2], const braces &) { return 2; });
+
+	CHECK(refer(std::nullopt, {}, xs, {}) == 1);
+	CHECK(refer(y, {}, xs, {}) == 2);
+	CHECK(refer(x, { x, y }, xs, {}) == 2);
+	CHECK(refer(x, { x, x }, ys, {}) == 2);
+	CHECK(refer(x, { x, x }, xs, { &x, nullptr }) == 1);
+	CHECK(refer(x, { x, x }, xs, { &x, &y }) == 2);
 }
 
 /* Calls dispatch on a smart pointer if dk::object is specialised for it. */
@@ -1261,7 +1286,7 @@ int main()
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
-		T(dispatched_on), T(smart_pointers), T(by_keyset),
+		T(dispatched_on), T(references_and_arrays), T(smart_pointers), T(by_keyset),
 		T(error_sentences), T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(incomplete_types),
