@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests that if an exception leaves a call, hooks get -ECANCELED, and waits no longer include the
- * call.
+ * call. The exception passes functions of every kind, except boxed ones.
  */
 #include <dispatchkey.hpp>
 
@@ -15,6 +15,11 @@ static int throws(int n)
 	throw n;
 }
 
+static int passes(dk_call *c, int n)
+{
+	return op.below(c, n);
+}
+
 static void after(dk_hooks *, const dk_hook_info *info)
 {
 	result = info->result;
@@ -23,22 +28,37 @@ static void after(dk_hooks *, const dk_hook_info *info)
 int main()
 {
 	dk::registration defined = op.define(), mine = op.impl<throws>(DK_COMPOSITE_EXPLICIT_AUTOGRAD);
+	dk::registration outer = op.impl<passes>(DK_TRACER);
+	dk::registration inner = op.impl(DK_PYTHON, [&defined](dk_call *c, int n) {
+		return defined ? op.below(c, n) : -EINVAL;
+	});
+	const dk_impl plain = op.make_impl<throws>(DK_CPU);
+	dk_provider prov = DK_PROVIDER("thrown");
 	dk_hooks hooks = {};
 	int caught = 0;
 
+	if (dk_provider_register(&prov, nullptr) || dk_impls_register(&prov, &plain, 1, nullptr))
+		return std::fprintf(stderr, "no functions\n"), 1;
 	hooks.size = sizeof(hooks);
 	hooks.after = after;
 	for (bool hooked : { false, true }) {
 		if (hooked && dk_hooks_register(nullptr, &hooks, nullptr))
 			return std::fprintf(stderr, "no hooks\n"), 1;
-		try {
-			op(7);
-		} catch (int n) {
-			caught += n;
+		for (const dk::keyset &below : { dk::keyset(), dk::keyset(DK_CPU) }) {
+			dk::include guard({ DK_TRACER, DK_PYTHON });
+			dk::include own(below);
+
+			try {
+				op(7);
+			} catch (int n) {
+				caught += n;
+			}
 		}
 	}
 	dk_hooks_unregister(&hooks, nullptr);
-	if (caught != 14 || result != -ECANCELED || mine.release())
+	if (caught != 28 || result != -ECANCELED)
 		return std::fprintf(stderr, "caught %d, result %d\n", caught, result), 1;
+	if (dk_provider_unregister(&prov) || inner.release() || outer.release() || mine.release())
+		return std::fprintf(stderr, "unregistering waits for a call\n"), 1;
 	return 0;
 }
