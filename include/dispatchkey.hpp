@@ -1694,17 +1694,17 @@ public:
 	op(const op &) = delete;
 	op &operator=(const op &) = delete;
 
-	dk_op_decl *decl() { return &decl_; }
+	dk_op_decl *decl() const { return &decl_; }
 	const char *name() const { return decl_.name; }
 
 	/* Calls the operator with the thread's local state; in() uses @l instead. */
-	int operator()(A... a) { return in(dk::local(), a...); }
-	int in(const dk_local &l, A... a)
+	int operator()(A... a) const { return in(dk::local(), a...); }
+	int in(const dk_local &l, A... a) const
 	{
 		return call<0>(dk__load(decl_.op), request(nullptr, l), a...);
 	}
 	/* Calls the operator of a handle. */
-	int at(const handle &h, const dk_local &l, A... a)
+	int at(const handle &h, const dk_local &l, A... a) const
 	{
 		return h ? call<DK__HOW_TYPED>(h.get(), request(h.get(), l), a...) : -ENOENT;
 	}
@@ -1712,13 +1712,13 @@ public:
 	 * Redispatches by a keyset, from outside a call. The keysets of the objects and the
 	 * local state are ignored. See dk_call_enter_keyset().
 	 */
-	int by_keyset(keyset ks, A... a)
+	int by_keyset(keyset ks, A... a) const
 	{
 		dk__request rq = request_by(ks, nullptr, dk::local());
 
 		return slow(rq, a...);
 	}
-	int by_keyset_at(const handle &h, const dk_local &l, keyset ks, A... a)
+	int by_keyset_at(const handle &h, const dk_local &l, keyset ks, A... a) const
 	{
 		dk__request rq = request_by(ks, h.get(), l);
 
@@ -1728,7 +1728,7 @@ public:
 	 * Redispatches by a keyset, from inside a function. below() redispatches to the keys
 	 * below the one that the call was routed by.
 	 */
-	int redispatch(dk_call *from, keyset ks, A... a)
+	int redispatch(dk_call *from, keyset ks, A... a) const
 	{
 		const bool may = dk__may_redispatch(from, &decl_);
 		dk__found found;
@@ -1751,14 +1751,14 @@ public:
 		end at_end{ &c, slot };
 		return reinterpret_cast<function>(found.entry->fn)(&c, a...);
 	}
-	int below(dk_call *from, A... a)
+	int below(dk_call *from, A... a) const
 	{
 		return redispatch(from, dk_call_below(from), a...);
 	}
 
 	/* Returns the route of a call, or its error, without making the call; see dk_op_route(). */
-	dk::route route(A... a) { return route_at(handle(decl_.name), dk::local(), a...); }
-	dk::route route_at(const handle &h, const dk_local &l, A... a)
+	dk::route route(A... a) const { return route_at(handle(decl_.name), dk::local(), a...); }
+	dk::route route_at(const handle &h, const dk_local &l, A... a) const
 	{
 		detail::objects<capacity(all())> objs;
 		dk::route r;
@@ -1773,7 +1773,7 @@ public:
 	}
 
 	registration define(const define_options &how = {},
-			    detail::position at = detail::position::here())
+			    detail::position at = detail::position::here()) const
 	{
 		auto *e = new (std::nothrow) detail::definition(decl_);
 
@@ -1797,7 +1797,7 @@ public:
 	 */
 	template <class F>
 	registration impl(dk_key key, F f, const impl_options &how = {},
-			  detail::position at = detail::position::here())
+			  detail::position at = detail::position::here()) const
 	{
 		auto *e = new (std::nothrow) detail::entry_of<F>(std::move(f));
 
@@ -1807,14 +1807,14 @@ public:
 	}
 	template <auto f>
 	registration impl(dk_key key, const impl_options &how = {},
-			  detail::position at = detail::position::here())
+			  detail::position at = detail::position::here()) const
 	{
 		return impl(key, f, detail::with_name<f>(how), at);
 	}
 	/* Registers a function int(dk_call *, void *args) for this operator. */
 	template <class F>
 	registration boxed(dk_key key, F f, const impl_options &how = {},
-			   detail::position at = detail::position::here())
+			   detail::position at = detail::position::here()) const
 	{
 		auto *e = new (std::nothrow) detail::entry_of<F>(std::move(f));
 
@@ -1824,11 +1824,11 @@ public:
 	}
 	template <auto f>
 	registration boxed(dk_key key, const impl_options &how = {},
-			   detail::position at = detail::position::here())
+			   detail::position at = detail::position::here()) const
 	{
 		return boxed(key, f, detail::with_name<f>(how), at);
 	}
-	registration fallthrough(dk_key key, impl_options how = {})
+	registration fallthrough(dk_key key, impl_options how = {}) const
 	{
 		how.label = how.label ? how.label : "fallthrough";
 		return add(new (std::nothrow) detail::entry, key, how,
@@ -1888,7 +1888,7 @@ private:
 		 ...);
 	}
 
-	dk__request request(dk_op *known, const dk_local &l)
+	dk__request request(dk_op *known, const dk_local &l) const
 	{
 		dk__request rq{};
 
@@ -1897,7 +1897,7 @@ private:
 		rq.local = &l;
 		return rq;
 	}
-	dk__request request_by(keyset ks, dk_op *known, const dk_local &l)
+	dk__request request_by(keyset ks, dk_op *known, const dk_local &l) const
 	{
 		dk__request rq = request(known, l);
 
@@ -2060,7 +2060,7 @@ private:
 	}
 
 	registration add(detail::entry *e, dk_key key, const impl_options &how,
-			 unsigned int flags, detail::position at)
+			 unsigned int flags, detail::position at) const
 	{
 		if (e)
 			detail::fill(*e, &decl_, key, how, flags, at);
@@ -2079,7 +2079,7 @@ private:
 		} };
 	}
 
-	dk_op_decl decl_;
+	mutable dk_op_decl decl_;	/* the library keeps the operator that it found here */
 };
 
 /* ---- libraries ------------------------------------------------------------------ */
@@ -2126,7 +2126,7 @@ public:
 	const result &status() const { return status_; }
 
 	template <class F, class On>
-	result def(op<F, On> &o, const define_options &how = {}, dk_handle *h = nullptr)
+	result def(const op<F, On> &o, const define_options &how = {}, dk_handle *h = nullptr)
 	{
 		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
 			return dk_library_def(&state_->lib, &decl, how.flags, h, &why);
@@ -2134,7 +2134,7 @@ public:
 	}
 	/* Defines an operator and registers its function, both or none. */
 	template <auto f, class F, class On>
-	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
+	result def(const op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
 		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
 	{
 		if (const result r = refusal(by.flags, by.backend, by.registry); !r)
@@ -2150,7 +2150,7 @@ public:
 	 * not set either, registers the function as the catch-all.
 	 */
 	template <auto f, class F, class On>
-	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
+	result impl(const op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
 	{
 		result r = refusal(how.flags, how.backend, how.registry);

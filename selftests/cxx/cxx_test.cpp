@@ -439,6 +439,38 @@ static void dispatched_on()
 	CHECK(!many(&o, &y, {}, lots, nullptr, &served_by) && served_by == 3);
 }
 
+static int four(const tensor &)
+{
+	return 4;
+}
+
+/* An operator may be const, or a member of a const object. */
+static void const_operators()
+{
+	static const dk::op<int(const tensor &)> twice{ "t::twice" };
+	static const struct {
+		dk::op<int(const tensor &)> half{ "t::half" };
+	} ops;
+	const tensor x = on_cpu(1), y = on_cuda(2);
+	auto twice_defined = twice.define(), half_defined = ops.half.define();
+	auto twice_cpu = twice.impl(DK_CPU, [](const tensor &) { return 2; });
+	auto twice_below = twice.impl(DK_AUTOGRAD_CPU, [](dk_call *c, const tensor &t) {
+		return 10 + twice.below(c, t);
+	});
+	auto half_cuda = ops.half.boxed(DK_CUDA, [](dk_call *, void *) { return 3; });
+	dk::library more(DK_LIBRARY_IMPL, "t");
+
+	CHECK(twice_defined && half_defined && twice_cpu && twice_below && half_cuda);
+	for (int i = 0; i < 2; i++) {
+		CHECK(twice(x) == 2 && twice(y) == -ENOSYS && ops.half(y) == 3);
+		CHECK(twice.by_keyset({ DK_CPU, DK_AUTOGRAD_CPU }, x) == 12);
+		CHECK(twice.route(x) && !ops.half.route(x));
+	}
+	CHECK(more.impl<four>(twice, DK_CUDA) && twice(y) == 4);
+	twice_defined = {};
+	CHECK(twice(x) == -ENOENT);
+}
+
 /* Calls dispatch on references in objects, on arrays, and on lists in braces. */
 static void references_and_arrays()
 {
@@ -1286,7 +1318,7 @@ int main()
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
-		T(dispatched_on), T(references_and_arrays), T(smart_pointers), T(by_keyset),
+		T(dispatched_on), T(const_operators), T(references_and_arrays), T(smart_pointers), T(by_keyset),
 		T(error_sentences), T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(incomplete_types),
