@@ -432,7 +432,7 @@ template <class T, class = void> struct object {
 
 template <class T> struct object<T, std::enable_if_t<std::is_base_of_v<dk_obj, T>>> {
 	static constexpr bool is = true;
-	static const dk_obj *of(const T &x) { return &x; }
+	static const dk_obj *of(const T &x) { return __builtin_addressof(x); }
 };
 
 template <class T>
@@ -699,7 +699,7 @@ private:
 	template <class T> static stored<T> store(T a)
 	{
 		if constexpr (std::is_reference_v<T>)
-			return &a;
+			return __builtin_addressof(a);
 		else
 			return a;
 	}
@@ -741,8 +741,9 @@ template <class T>
 struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value && !std::is_abstract_v<T>>,
 				 decltype(static_cast<const T *>(
 					 std::declval<const dk_obj *>()))>> {
-	static constexpr const void *whole = &place<T>::at.made;
-	static constexpr const void *base = static_cast<const dk_obj *>(&place<T>::at.made);
+	static constexpr const T *made = __builtin_addressof(place<T>::at.made);
+	static constexpr const void *whole = made;
+	static constexpr const void *base = static_cast<const dk_obj *>(made);
 	static constexpr std::size_t value = whole == base ? 0 : npos;
 };
 template <class T>

@@ -806,6 +806,26 @@ static void abstract_types()
 	CHECK(places(card, &host) == 10 && ptr == &host);
 }
 
+/* Calls do not use an overloaded operator &. */
+struct addressless : dk_obj {
+	int id;
+
+	void operator&() const = delete;
+};
+
+static void overloaded_address()
+{
+	static dk::op<int(addressless &, const addressless *)> addresses{ "t::addresses" };
+	addressless x{ { dk_obj_on(DK_BACKEND_CPU, 0) }, 4 };
+	auto defined = addresses.define();
+	auto cpu = addresses.impl(DK_CPU, [](addressless &a, const addressless *) { return a.id; });
+	auto boxed = addresses.boxed(DK_TRACER, passes_on);
+
+	CHECK(addresses(x, nullptr) == 4);
+	dk::include guard(DK_TRACER);
+	CHECK(addresses(x, nullptr) == 4);
+}
+
 static void incomplete_types()
 {
 	later x{ 1, dk_obj_on(DK_BACKEND_CPU, 0) };
@@ -1321,7 +1341,7 @@ int main()
 		T(dispatched_on), T(const_operators), T(references_and_arrays), T(smart_pointers), T(by_keyset),
 		T(error_sentences), T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
-		T(offsets), T(abstract_types), T(incomplete_types),
+		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
 		T(libraries_that_are_not_registered),
 		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
