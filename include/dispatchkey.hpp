@@ -1653,7 +1653,7 @@ struct route : dk_route {
  * text from the same parameters.
  */
 template <class F, class On = every> class op {
-	static_assert(detail::never<F>, "dk::op needs a function type that returns int");
+	static_assert(detail::never<F>, "dk::op needs a function type that returns int and is not noexcept");
 
 public:
 	constexpr explicit op(const char *) {}

@@ -170,6 +170,8 @@ pair 'auto r = dk::fallback(DK_CPU, [](dk_call *, void *) { return 0; });' \
 pair 'dk::listener l([](const dk_event &) {});' 'dk::listener l([](int) {});' 'dk::listener calls'
 
 pair 'static dk::op<int(int)> o{ "t::o" };' 'static dk::op<void(int)> o{ "t::o" };' 'returns int'
+pair 'static dk::op<int(int)> o{ "t::o" };' \
+	'static dk::op<int(int) noexcept> o{ "t::o" };' 'is not noexcept'
 pair 'static dk::op<int(int, tensor *), dk::on<1>> o{ "t::o" };' \
 	'static dk::op<int(int, tensor *), dk::on<0>> o{ "t::o" };' 'dk::on names'
 pair 'static dk::op<int(tensor *), dk::on<0>> o{ "t::o" };' \
