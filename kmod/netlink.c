@@ -375,8 +375,8 @@ int dk_nl_init(void)
 }
 
 /*
- * Events are stopped first, because sending an event uses the family. No event can occur before
- * dk_nl_init() has registered it, because drivers cannot use a module that is being loaded.
+ * Events are sent and stopped first, because sending an event uses the family. No event can occur
+ * before dk_nl_init() has registered it, because drivers cannot use a module that is being loaded.
  */
 void dk_nl_exit(void)
 {

@@ -298,6 +298,9 @@ void dk_nl_events_end(void)
 	mutex_lock(&reg->lock);
 	dkc_notifier_remove(reg, &notifier);
 	mutex_unlock(&reg->lock);
+	/* send what is queued: a subscriber would miss it, because no LOST event follows */
+	flush_delayed_work(&event_work);
+	/* without memory for a message, the work is queued again */
 	cancel_delayed_work_sync(&event_work);
 	kvfree(events.ring);
 }
