@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests that the client has the attributes and values of the specification, and that the
-# library needs no libnl, and the client library no libdispatchkey. Prints TAP.
+# Tests that the client has the attributes and values of the specification, that each attribute is
+# in a message, and that the library needs no libnl, and the client library no libdispatchkey.
+# Prints TAP.
 #
 # shellcheck disable=SC2016,SC2317 # ok evaluates it
 
@@ -17,16 +18,20 @@ needs() { # LIBRARY
 	readelf -d "$DK_BUILD/$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'
 }
 
-plan 4
+plan 5
 if python3 -c 'import yaml' 2>/dev/null; then
 	ok "the netlink specification can be read" eval \
 		'python3 "$st_here/spec.py" "$st_top/Documentation/netlink/specs/dispatchkey.yaml" |
 			sort >"$st_tmp/spec"'
 	ok "the client library has all names of the specification" \
 		eval '"$DK_WORDS" | sort | diff -u "$st_tmp/spec" -'
+	is "each attribute of a command is listed in one of its messages" "" \
+		"$(python3 "$st_here/spec.py" --unused \
+			"$st_top/Documentation/netlink/specs/dispatchkey.yaml" 2>&1)"
 else
 	skip "the netlink specification can be read" "no python3-yaml"
 	skip "the client library has all names of the specification" "no python3-yaml"
+	skip "each attribute of a command is listed in one of its messages" "no python3-yaml"
 fi
 ok "libdispatchkey is not linked with libnl" eval '! needs libdispatchkey.so | grep -q libnl'
 ok "libdispatchkey-nl is not linked with libdispatchkey" eval \
