@@ -230,8 +230,8 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  * @device: its number
  * @online: 0 for offline, otherwise online
  * @why: filled on failure. On success filled with reason UNSERVED and the
- *	first operator that has no function left for the device's objects. May be
- *	NULL
+ *	first operator that has no function left for the device's objects, and the
+ *	key, as in "aten::add at edu". May be NULL
  *
  * The functions of an offline device stay registered but are not called. After this
  * returns 0 for @online 0, no call is running in them. If another caller brings the

@@ -352,8 +352,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  *	another request changed it during the wait for running calls
  * @reserved: zero
  * @name: its name
- * @unserved: an operator that has no function left for the objects of the backend or
- *	device, or empty
+ * @unserved: the first operator that has no function left for the objects of the
+ *	backend or device, and the key, as text: "aten::add at edu"; or empty
  * @inside: a call that is still running, as text: operator, function, task, and a
  *	lower bound of its running time; or empty
  */

@@ -13,7 +13,7 @@
  *   !library TEXT                        version of the client library
  *   !waits NAME | TEXT                   a call that unregistering the provider waits for
  *   !device NAME | PROVIDER              provider of a device
- *   !unserved OP                         an operator without a function for its calls after a
+ *   !unserved OP at KEY                  an operator without a function for its calls after a
  *                                        device or backend was taken offline
  *   !inside [TEXT] [| online]            the next request to take a device or backend offline
  *                                        reports the call TEXT as still inside. "online": the

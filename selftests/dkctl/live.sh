@@ -193,8 +193,8 @@ says "the device stays offline after device set was killed" 0 \
 asked_in "$st_tmp/second"
 ok "the running call returns" sh -c "echo 0 >$crowd/stay"
 wait $asked
-like "device set offline succeeds after the running call has returned" "0 *
-device crowd000 is offline*" "$? $(cat "$st_tmp/second")"
+like "device set offline succeeds after the call has returned, and names what nothing serves" "0 *
+device crowd000 is offline; crowd::one at crowd has no other function for this device" "$? $(cat "$st_tmp/second")"
 says "the device is brought online after its call has returned" 0 \
 	"device crowd000 is online" device set crowd000 online
 ok "another call for the device runs" sh -c "echo 1 >$crowd/stay"

@@ -233,7 +233,8 @@ static void put_switched(struct fake_msg *m, int cmd)
 	fake_u32(m, is_backend ? DK_A_BACKEND_NUMBER : DK_A_DEVICE_NUMBER, 14);
 	fake_string(m, is_backend ? DK_A_BACKEND_NAME : DK_A_DEVICE_NAME, "edu0");
 	fake_u8(m, is_backend ? DK_A_BACKEND_STATE : DK_A_DEVICE_STATE, DK_NL_STATE_OFFLINE);
-	fake_string(m, is_backend ? DK_A_BACKEND_UNSERVED : DK_A_DEVICE_UNSERVED, "aten::add");
+	fake_string(m, is_backend ? DK_A_BACKEND_UNSERVED : DK_A_DEVICE_UNSERVED,
+		    "aten::add at edu");
 	if (calls_inside)
 		fake_string(m, is_backend ? DK_A_BACKEND_INSIDE : DK_A_DEVICE_INSIDE,
 			    "aten::add add_edu python3[17] 1500 ms");

@@ -115,11 +115,11 @@ TEST(switches)
 	EXPECT_EQ(s->number, 14);
 	EXPECT_EQ(s->state, DK_NL_STATE_OFFLINE);
 	EXPECT_STREQ(s->name, "edu0");
-	EXPECT_STREQ(s->unserved, "aten::add");
+	EXPECT_STREQ(s->unserved, "aten::add at edu");
 	EXPECT_STREQ(s->inside, "");
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 1, &s), 0);
-	EXPECT_STREQ(s->unserved, "aten::add");
+	EXPECT_STREQ(s->unserved, "aten::add at edu");
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 1, NULL), 0);
 	close_nl(nl);
@@ -134,7 +134,7 @@ TEST(switched_and_inside)
 	calls_inside = true;
 	/* refuses: dk_nl_device_set_online EINPROGRESS */
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 0, &s), -EINPROGRESS);
-	EXPECT_STREQ(s->unserved, "aten::add");
+	EXPECT_STREQ(s->unserved, "aten::add at edu");
 	EXPECT_STREQ(s->inside, "aten::add add_edu python3[17] 1500 ms");
 	dk_nl_free(s);
 	EXPECT_STREQ(dk_nl_why(nl)->sentence,
