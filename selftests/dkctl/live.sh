@@ -143,6 +143,9 @@ like "an unprivileged user can list devices" "*$card *online*" "$(nobody "$dkctl
 like "a change by an unprivileged user fails and names CAP_NET_ADMIN" \
 	"*CAP_NET_ADMIN*sudo dkctl device set $card offline" \
 	"$(nobody "$dkctl" device set "$card" offline 2>&1)"
+like "a change by root of a user namespace fails without the advice to become root" \
+	"dkctl: this needs CAP_NET_ADMIN in the initial user namespace, *" \
+	"$(unshare -Ur "$dkctl" device set "$card" offline 2>&1)"
 says "a refused change has no effect" 0 "*$card *online*" device show "$card"
 
 # ---- counting ----------------------------------------------------------------------------

@@ -33,16 +33,25 @@ static const char *command(const struct request *q, char *buf, size_t size)
 	return buf;
 }
 
-int fail_kernel(struct live *v, int err)
+/* Root lacks the capability in a container, and in a service that gives it up. */
+static int fail_permission(struct live *v)
 {
 	char words[512];
 
+	if (!geteuid())
+		return fail(v->q, STATUS_KERNEL, NULL, NULL,
+			    "this needs CAP_NET_ADMIN in the initial user namespace, which root does not have here, for example in a container");
+	return fail(v->q, STATUS_KERNEL, NULL, NULL,
+		    "this needs root or CAP_NET_ADMIN; type: sudo %s",
+		    command(v->q, words, sizeof(words)));
+}
+
+int fail_kernel(struct live *v, int err)
+{
 	if (err == -ENOMEM && !*dk_nl_why(client(v))->message)
 		return fail_memory(v->q);
 	if (err == -EPERM)
-		return fail(v->q, STATUS_KERNEL, NULL, NULL,
-			    "this needs root or CAP_NET_ADMIN; type: sudo %s",
-			    command(v->q, words, sizeof(words)));
+		return fail_permission(v);
 	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(client(v)));
 }
 
