@@ -29,7 +29,7 @@
  *                                        whether calls are counted
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
- *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT
+ *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT [| NUMBER]
  *   !fail FUNCTION | ERRNO [| MESSAGE]   the error that a function returns
  *   !impls OP | N                        the table of OP has N different functions
  *
@@ -1130,6 +1130,7 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms, struct dk_
 	e->state = !strcmp(word(l, 4), "new") ? 99 :
 		   strcmp(word(l, 4), "offline") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	e->count = (__u32)number(l, 5);
+	e->number = (__u32)number(l, 6);
 	e->time = 1800000000123456789ull + 1000000000ull * num_events;
 	e->generation = 100 + num_events++;
 	return 1;

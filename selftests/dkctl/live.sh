@@ -269,6 +269,7 @@ says "releasing the name of a backend of the layout fails" 2 \
 
 # ---- events ------------------------------------------------------------------------------
 
+number=$(dkctl -j device "$card" | grep -o '"number":[0-9]*' | cut -d: -f2)
 timeout 30 "$dkctl" monitor >"$st_tmp/events" 2>&1 &
 monitor=$!
 timeout 30 "$dkctl" -j monitor >"$st_tmp/json" 2>&1 &
@@ -284,6 +285,8 @@ ok "monitor prints that a card was unregistered" \
 	grep -q "device $card unregistered" "$st_tmp/events"
 ok "monitor prints each event as one line of JSON" \
 	grep -q "{\"schema\":1,\"event\":{.*\"name\":\"$card\"" "$st_tmp/json"
+ok "JSON output numbers the device of a function that is unregistered" \
+	grep -q "impl-removed.*\"number\":$number,\"key\":\"edu\"" "$st_tmp/json"
 unload dk_cpu
 ok "dispatchkey unloads while dkctl monitor runs" unload dispatchkey
 wait $monitor

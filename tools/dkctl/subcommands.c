@@ -286,7 +286,8 @@ const struct subcommand subcommands[] = {
 		"monitor", "", "print changes as they happen",
 		"Prints a line with the time whenever an operator, function, backend or device is\n"
 		"added, is removed or changes its state, until interrupted. With -j, each line is\n"
-		"a JSON object.\n",
+		"a JSON object. Its member number is that of the backend or device; for a\n"
+		"function, it is that of the device that the function belongs to.\n",
 		run_live_monitor, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl monitor                 follow all changes\n"

@@ -42,6 +42,10 @@ static void json(struct request *q, const struct dk_nl_event *e)
 	json_string(&j, "time", at);
 	json_string(&j, "kind", dk_nl_word(DK_NL_WORDS_EVENT_KIND, e->kind));
 	json_name(&j, "name", e->name);
+	if (e->number)
+		json_uint(&j, "number", e->number);
+	else
+		json_null(&j, "number");
 	json_name(&j, "key", e->has_key ? e->key_name : "");
 	json_name(&j, "provider", e->provider);
 	if (e->kind == DK_NL_EVENT_BACKEND_STATE || e->kind == DK_NL_EVENT_DEVICE_STATE)
