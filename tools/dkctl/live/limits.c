@@ -54,8 +54,7 @@ static int fail_limit(struct live *v, const char *name)
 			suggest_try(&s, m->name);
 		dk_nl_free(list);
 	}
-	return fail(v->q, STATUS_BAD_INPUT, name, suggest_end(&s),
-		    "the kernel has no limit \"%.127s\"", name);
+	return fail_name(v, "limit", "limits", name, &s);
 }
 
 int live_limits(struct live *v)

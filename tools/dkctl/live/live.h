@@ -76,6 +76,9 @@ const struct dk_nl_backend *backend_named(const struct dk_nl_backend *list, cons
 const struct dk_nl_device *device_named(const struct dk_nl_device *list, const char *name);
 int find_backend(struct live *v, const char *name, __u32 *number);
 int find_device(struct live *v, const char *name, __u32 *number);
+/* Reports an unknown name. Without a suggestion, names the subcommand that lists all. */
+int fail_name(struct live *v, const char *what, const char *subcommand, const char *name,
+	      struct suggestion *s);
 /* Report an unknown name, with a suggestion. */
 int fail_backend(struct live *v, const char *name);
 int fail_device(struct live *v, const char *name);

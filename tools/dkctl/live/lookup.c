@@ -54,9 +54,8 @@ int find_device(struct live *v, const char *name, __u32 *number)
 	return STATUS_OK;
 }
 
-/* Reports an unknown name. Without a suggestion, names the subcommand that lists all. */
-static int fail_name(struct live *v, const char *what, const char *subcommand,
-		     const char *name, struct suggestion *s)
+int fail_name(struct live *v, const char *what, const char *subcommand, const char *name,
+	      struct suggestion *s)
 {
 	if (suggest_end(s))
 		return fail(v->q, STATUS_BAD_INPUT, name, suggest_end(s),
