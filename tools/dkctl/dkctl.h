@@ -133,6 +133,8 @@ const struct option_name *find_letter(char letter);
 
 /* main.c: flushes and closes standard output; returns @status, or STATUS_SYSTEM on failure */
 int close_output(int status);
+/* main.c: reports that standard output cannot be written; returns STATUS_SYSTEM */
+int fail_output(int error);
 
 /* layout.c, key.c, ...: the subcommands */
 int run_layout(struct request *q);

@@ -93,6 +93,13 @@ static int run(char **argv)
 	return run_subcommand(&q, s);
 }
 
+int fail_output(int error)
+{
+	fprintf(stderr, "dkctl: cannot write the output: %s\n",
+		error ? strerror(error) : "an earlier write failed");
+	return STATUS_SYSTEM;
+}
+
 /* A reader that closes the pipe early is not an error. */
 int close_output(int status)
 {
@@ -103,9 +110,7 @@ int close_output(int status)
 		failed = true;
 	if (!failed || errno == EPIPE)
 		return status;
-	fprintf(stderr, "dkctl: cannot write the output: %s\n",
-		errno ? strerror(errno) : "an earlier write failed");
-	return STATUS_SYSTEM;
+	return fail_output(errno);
 }
 
 int main(int argc, char **argv)

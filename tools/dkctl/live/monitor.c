@@ -182,8 +182,8 @@ static void text(struct request *q, const struct dk_nl_event *e)
 
 /* ---- the subcommand --------------------------------------------------------------- */
 
-/* Prints an event and flushes it; returns false if the reader has closed the pipe. */
-static bool show(struct live *v, const struct dk_nl_event *e)
+/* Prints an event and flushes it. Returns false if the reader has closed the pipe, or on error. */
+static bool show(struct live *v, const struct dk_nl_event *e, int *status)
 {
 	if (has_option(v, OPTION_JSON))
 		json(v->q, e);
@@ -191,22 +191,23 @@ static bool show(struct live *v, const struct dk_nl_event *e)
 		text(v->q, e);
 	if (!fflush(stdout))
 		return true;
-	if (errno == EPIPE)
-		clearerr(stdout);
+	/* close_output() would report the error without its reason */
+	*status = errno == EPIPE ? STATUS_OK : fail_output(errno);
+	clearerr(stdout);
 	return false;
 }
 
 static int listen(struct live *v, struct dk_nl_monitor *m)
 {
 	struct dk_nl_event e;
-	int err;
+	int err, status;
 
 	for (;;) {
 		memset(&e, 0, sizeof(e));
 		e.size = sizeof(e);
 		err = dk_nl_monitor_next(m, -1, &e);
-		if (err == 1 && !show(v, &e))
-			return STATUS_OK;
+		if (err == 1 && !show(v, &e, &status))
+			return status;
 		if (err == -ENODEV)
 			return fail(v->q, STATUS_KERNEL, NULL, NULL,
 				    "dispatchkey.ko was unloaded");
