@@ -125,6 +125,8 @@ class Protocol:
             ("para", doc(spec)),
             ("para", f"The family is ``{spec['name']}`` (``{constant('', spec['c-family-name'])}``), "
              f"version {spec['version']}, of generic netlink."),
+            ("para", "Request attributes are those of a dump, too. A dump refuses attributes "
+             "that select one object, and other requests refuse filters."),
             ("para", "Every refusal has an extended acknowledgement with a message. If an "
              "attribute is wrong or missing, the acknowledgement names it. If the registry "
              "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``; repeat it to "
