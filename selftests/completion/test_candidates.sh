@@ -96,7 +96,7 @@ if [ -n "$no_live" ]; then
 fi
 path=$st_tmp/live/dkctl
 offers 'show CPU edu set release' backend ''
-offers 'edu' backend release e
+offers 'edu' backend release ''
 offers '-sc=always -sc=auto' backend -sc=a
 undescribed() {
 	local name

@@ -162,7 +162,9 @@ static void put_subcommands(struct completion *c)
 /* Prints all names of the kind @of, such as "device". Returns false for an unknown kind. */
 static bool put_names(struct completion *c, const char *of, size_t len)
 {
-	static const char *const live[] = { "backend", "device", "op", "provider", "limits" };
+	static const char *const live[] = {
+		"backend", "device", "op", "provider", "limits", "release"
+	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(live); i++) {

@@ -28,8 +28,8 @@ static inline const char *typed(const struct completion *c)
 
 /*
  * live/complete.c: prints the names of a kind of thing in the kernel ("backend", "device", "op",
- * "provider" or "limits"). Prints none without the module. nolive/live.c has the stub for builds
- * without libnl.
+ * "provider", "limits", or "release": private names of backends). Prints none without the module.
+ * nolive/live.c has the stub for builds without libnl.
  */
 void live_candidates(struct completion *c, const char *kind);
 /* Prints the keys of private backends, with the names of these backends in the kernel. */

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static void put_backends(struct completion *c, struct dk_nl *nl)
+static void put_backends_if(struct completion *c, struct dk_nl *nl,
+			    bool (*is_candidate)(const struct dk_nl_backend *b))
 {
 	const struct dk_nl_backend *list = NULL, *b;
 	char devices[64], functions[64];
@@ -13,12 +14,27 @@ static void put_backends(struct completion *c, struct dk_nl *nl)
 	if (dk_nl_backends(nl, &list))
 		return;
 	for (b = list; b; b = b->next) {
-		if (backend_in_use(b))
+		if (is_candidate(b))
 			candidate_format(c, b->name, "%s, %s, %s", state_word(b->state),
 					 plural(devices, b->devices, "device", "devices"),
 					 plural(functions, b->impls, "function", "functions"));
 	}
 	dk_nl_free(list);
+}
+
+static void put_backends(struct completion *c, struct dk_nl *nl)
+{
+	put_backends_if(c, nl, backend_in_use);
+}
+
+static bool has_private_name(const struct dk_nl_backend *b)
+{
+	return b->is_bound;
+}
+
+static void put_private_names(struct completion *c, struct dk_nl *nl)
+{
+	put_backends_if(c, nl, has_private_name);
 }
 
 static void put_devices(struct completion *c, struct dk_nl *nl)
@@ -90,6 +106,7 @@ static const struct {
 	{ "op", put_ops },
 	{ "provider", put_providers },
 	{ "limits", put_limits },
+	{ "release", put_private_names },
 };
 
 void live_candidates(struct completion *c, const char *kind)
