@@ -483,9 +483,10 @@ modules_clean:
 	$(need_headers)
 	+$(Q)$(kbuild) clean
 
-# ---- targets: README and samples ----------------------------------------------
+# ---- targets: README, samples and the specification of the netlink family ------
 
 DOCDIR	?= $(PREFIX)/share/doc/dispatchkey
+netlink_spec := Documentation/netlink/specs/dispatchkey.yaml
 # The sources of the samples, without the files that kbuild generates in the same folders.
 sample_sources := $(filter-out %.mod.c,$(sort $(wildcard $(addprefix samples/,*.c *.h *.cpp *.py \
 	*.sh */*.c */*.cpp */*.h */*.hpp */*.ld */*.py */run */Makefile))))
@@ -498,10 +499,12 @@ install_docs:
 	$(Q)for file in README.md $(sample_sources); do \
 		$(INSTALL) -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit; \
 	done
+	$(Q)$(INSTALL) -m 644 $(netlink_spec) $(DESTDIR)$(DOCDIR)
 
 # A folder that contains other files is not removed.
 uninstall_docs:
-	$(Q)rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md $(sample_sources))
+	$(Q)rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md $(notdir $(netlink_spec)) \
+		$(sample_sources))
 	$(Q)for dir in $(filter-out samples/,$(sort $(dir $(sample_sources)))) samples/ ''; do \
 		dir=$(DESTDIR)$(DOCDIR)/$$dir; \
 		[ ! -d "$$dir" ] || rmdir --ignore-fail-on-non-empty "$$dir" || exit; \
@@ -620,7 +623,8 @@ Install; folders: PREFIX= ($(PREFIX)), LIBDIR=, BINDIR=, INCLUDEDIR=, DESTDIR=
   install          libraries, headers, files for pkg-config and cmake, dkctl
                    and dkctl's completion in bash (COMPLETIONSDIR=), zsh
                    (ZSHCOMPLETIONSDIR=) and fish (FISHCOMPLETIONSDIR=), and the
-                   manual pages (MANDIR=); README and samples (DOCDIR=)
+                   manual pages (MANDIR=); README, samples and the YAML
+                   specification of the netlink family (DOCDIR=)
   uninstall        remove the installed files
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers

@@ -196,6 +196,8 @@ fi
 is "the installed README and samples equal those of the sources" "" "$(diff "$top/README.md" \
 	"$doc/dispatchkey/README.md" && cd "$doc/dispatchkey" &&
 	find samples -type f -exec cmp {} "$top"/{} \; 2>&1)"
+ok "the specification of the netlink family is installed" \
+	cmp "$top/Documentation/netlink/specs/dispatchkey.yaml" "$doc/dispatchkey/dispatchkey.yaml"
 is "all samples are installed" \
 	"$(cd "$top" && find samples \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.py' \
 	-o -name '*.sh' -o -name '*.hpp' -o -name '*.ld' -o -name run -o -name Makefile \) ! -name '*.mod.c' | sort)" \
