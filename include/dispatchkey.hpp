@@ -1566,6 +1566,7 @@ private:
 /*
  * Calls a function void(const dk_event &) for each definition that is added or removed and
  * each function that is added, until the end of its scope; see dk_listener_register().
+ * An exception that leaves the function ends the program.
  */
 template <class F> class listener {
 	static_assert(std::is_invocable_v<F &, const dk_event &>,
@@ -1582,7 +1583,7 @@ public:
 		state_->entry.size = sizeof(state_->entry);
 		state_->entry.registry = reg;
 		state_->entry.priv = state_;
-		state_->entry.notify = [](dk_listener *self, const dk_event *event) {
+		state_->entry.notify = [](dk_listener *self, const dk_event *event) noexcept {
 			static_cast<state *>(self->priv)->f(*event);
 		};
 		status_.error = dk_listener_register(&state_->entry, &status_.why);

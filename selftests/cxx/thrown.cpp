@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests that if an exception leaves a call, hooks get -ECANCELED, and waits no longer include the
- * call. The exception passes functions of every kind, except boxed ones.
+ * call. The exception passes functions of every kind, except boxed ones. An exception of a
+ * listener ends the program.
  */
 #include <dispatchkey.hpp>
 
 #include <cstdio>
+#include <exception>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static dk::op<int(int)> op{ "thrown::op" };
 static int result = 1;
@@ -23,6 +27,29 @@ static int passes(dk_call *c, int n)
 static void after(dk_hooks *, const dk_hook_info *info)
 {
 	result = info->result;
+}
+
+/* Returns the exit status of a process in which a listener throws, or -1. */
+static int status_of_listener_that_throws()
+{
+	const pid_t child = fork();
+	int status;
+
+	if (!child) {
+		std::set_terminate([] { _exit(42); });
+		try {
+			dk::listener listener([](const dk_event &) { throw 1; });
+			dk::op<int(int)> seen{ "thrown::seen" };
+			dk::registration defined = seen.define();
+
+			_exit(!listener);
+		} catch (int) {
+			_exit(2);
+		}
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
 }
 
 int main()
@@ -58,6 +85,8 @@ int main()
 	dk_hooks_unregister(&hooks, nullptr);
 	if (caught != 28 || result != -ECANCELED)
 		return std::fprintf(stderr, "caught %d, result %d\n", caught, result), 1;
+	if (status_of_listener_that_throws() != 42)
+		return std::fprintf(stderr, "an exception left a listener\n"), 1;
 	if (dk_provider_unregister(&prov) || inner.release() || outer.release() || mine.release())
 		return std::fprintf(stderr, "unregistering waits for a call\n"), 1;
 	return 0;
