@@ -180,7 +180,9 @@ same_paths := -ffile-prefix-map=$(CURDIR)=.
 # accesses to thread-local data cost no more than in a program.
 $(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
-fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast)) $(O)/lib/gate.o $(O)/lib/count.o
+fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast))
+# These are -O2, but take no space for the alignment of functions.
+$(fast): last_flags := -falign-functions=1
 # private, so that the prerequisite $(O)/flags of these objects does not inherit the variable.
 $(filter-out $(fast),$(core) $(world)): private for_size := yes
 # twins.c defines the functions that are otherwise only inline in the headers.
