@@ -19,8 +19,9 @@ extern "C" {
  * @boxed: NULL if the function has the operator's type; otherwise calls the
  *	function with boxed arguments
  * @n: number of objects at @objs
- * @result: what the function returned, for hooks and tracers. id_run() of DK_OP() sets
- *	it if it is needed; callers without DK_OP() set it before dk_call_leave()
+ * @result: what the function returned, for hooks and tracers. id_run(), which DK_OP()
+ *	declares, sets it if there are any. Callers without DK_OP() set it before
+ *	dk_call_leave()
  *
  * The other members are private. The caller provides the storage, which must stay
  * valid until dk_call_leave() returns.
@@ -32,7 +33,7 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function if id_run() only has to call it, or NULL */
+	dk_fn_t alone;			/* the function if id_run() only calls it, or NULL */
 	const void *args;		/* with @boxed: the definition's description of arguments */
 	struct dk__storage storage;
 	__u32 state;
@@ -124,7 +125,7 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * dk_call_enter() - route a call and keep its provider registered
  * @f: filled with the call. To run the function, call @f->boxed or, if that is NULL,
  *	the function that dk_call_fn() returns, with &@f->call as the first argument.
- *	id_run() of DK_OP() does so
+ *	id_run(), which DK_OP() declares, does this
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
@@ -236,7 +237,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 
 /* A request to the slow path, also from functions that DK_OP() defines. */
 struct dk__request {
-	struct dk_op *op;		/* NULL for that of @decl */
+	struct dk_op *op;		/* NULL for the operator of @decl */
 	struct dk_op_decl *decl;
 	const struct dk_local *local;
 	const struct dk_call *from;	/* for a redispatch */
@@ -317,9 +318,9 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  * dk_call_error_text() - describe what a call returned
  * @error: 0 or a negative errno
  *
- * A function may return the same errnos as the dispatcher. dk_op_route()
- * distinguishes them; dk_missing_text() and dk_ambiguous_text() name the operator
- * and the keys.
+ * A function may return the same errnos as the dispatcher. If dk_op_route() returns 0
+ * for the same call, the function returned the errno. dk_missing_text() and
+ * dk_ambiguous_text() name the operator and the keys.
  *
  * Context: Any.
  * Return: A constant sentence without a full stop: the reason for which
@@ -366,7 +367,8 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  * Context: As dk_call_enter().
  * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE if
  * neither @decl nor the operator's definition describes the arguments, if there are
- * more than 64 of them, or if it is unknown how to call the function.
+ * more than 64 of them, or if neither @decl nor the declaration of the registered
+ * function can unpack them (@unbox of struct dk_op_decl).
  */
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);

@@ -52,10 +52,10 @@ enum dk_step_kind {
 /**
  * enum dk_verdict - the result of a rule for an entry (SEMANTICS 7.2)
  * @DK_VERDICT_NOT_EVALUATED: not evaluated; an earlier rule decided
- * @DK_VERDICT_SERVES: its function is used
+ * @DK_VERDICT_SERVES: the rule has a function, which is used
  * @DK_VERDICT_AMBIGUOUS: rule 6a, two functions have the same precedence
  * @DK_VERDICT_MISSING: rule 11, no rule has a function
- * @DK_VERDICT_NO_IMPL: nothing is registered at its key
+ * @DK_VERDICT_NO_IMPL: nothing is registered at the rule's key
  * @DK_VERDICT_NO_ALIAS: the layout lacks the rule's alias key
  * @DK_VERDICT_OUTSIDE: the rule's alias key does not stand for the entry
  * @DK_VERDICT_BARS: rule 4, a function bars CompositeImplicitAutograd
@@ -83,14 +83,14 @@ enum dk_verdict {
 
 /**
  * enum dk_bearing - the effect of a registration on a call
- * @DK_BEARING_NONE: none; without it the call would be the same
- * @DK_BEARING_OVERRIDDEN: none; a newer function overrides it at its key
- * @DK_BEARING_SERVES: it is used
- * @DK_BEARING_DECIDES: it is not used, but without it another function would
- *	be
- * @DK_BEARING_SET: without it the effective set would differ, but the
- *	function would not
- * @DK_BEARING_OFFLINE: none; its device or backend is offline
+ * @DK_BEARING_NONE: none; without the registration the call would be the same
+ * @DK_BEARING_OVERRIDDEN: none; a newer function is registered at the same key
+ * @DK_BEARING_SERVES: the registered function is used
+ * @DK_BEARING_DECIDES: the registered function is not used, but without the
+ *	registration another function would be used
+ * @DK_BEARING_SET: without the registration the effective set would differ, but the
+ *	same function would be used
+ * @DK_BEARING_OFFLINE: none; the function's device or backend is offline
  */
 enum dk_bearing {
 	DK_BEARING_NONE,

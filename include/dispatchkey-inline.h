@@ -6,11 +6,11 @@
  * Included by <dispatchkey-call.h>.
  *
  * A fast call finds the function in one table (struct dk__table), by an index byte, and
- * calls it. In special cases the byte is below @first_direct of the table: undefined
+ * calls it. The byte is below @first_direct of the table in special cases: undefined
  * operators, counters, hooks, functions of devices or of another type, keysets without a
- * function. Of these, dk__begin() handles the device of the first object, counters, and
- * the kernel's gate. dk__find() handles the devices of other objects, out of line.
- * Everything else takes the slow path.
+ * function. dk__begin() itself handles the device of the first object, counters, and the
+ * kernel's gate. dk__find() handles the devices of other objects, out of line. All other
+ * cases take the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* The ABI version of a declaration. The slow path checks it before it binds the declaration. */
+/* The ABI version. The slow path compares it with @call_abi of a declaration that it binds. */
 #define DK__CALL_ABI		10
 
 /*
@@ -84,7 +84,7 @@ struct dk__entry {
 #define DK__RETIRED		1
 #endif
 
-/* Shared by tables with the same keys: the mask of each backend, followed by the index. */
+/* The mask of each backend, followed by the index bytes. Tables with equal indexes share one. */
 struct dk__index {
 	const void *retired[DK__RETIRED];
 	const void *private_[3];
@@ -122,7 +122,7 @@ struct dk__table {
 #define DK__SLEEPS		(DK__BY_DEVICE | DK__GATES)
 #define DK__SLEEPS_COUNTED	(DK__SLEEPS | DK__COUNTS)
 
-/* A hash table, by the low bits of a device's number. A collision uses the next free element. */
+/* A hash table by the low bits of device numbers. A collision uses the next free element. */
 struct dk__devices {
 	const void *retired[DK__RETIRED];
 	__u32 mask;
@@ -238,7 +238,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 #endif
 }
 
-/* Returns the highest backend, counted from 0; also 0 if there is none. */
+/* Returns the highest backend, counted from 0. Also returns 0 if there is none. */
 DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 {
 	return dk__top_bit(ks & DK_BACKEND_MASK);
@@ -318,7 +318,10 @@ DK__ALWAYS_INLINE unsigned long dk__place(__u64 ks, unsigned long b)
 	return dk__places[b][dk__top_bit(ks)];
 }
 
-/* Returns the index byte of a keyset. Masks @ks if DK__HOW_MASKED; otherwise uses @place. */
+/*
+ * Returns the index byte of a keyset. If @how has DK__HOW_MASKED, masks *@ks first. Otherwise
+ * @place must be dk__place(*@ks, @b).
+ */
 DK__ALWAYS_INLINE unsigned long dk__lookup(const struct dk__table *table, __u64 *ks,
 					   unsigned long b, unsigned long place, int how)
 {
@@ -344,7 +347,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table 
 	return dk__counters(table) + 1 + byte - DK__FIRST_ENTRY;
 }
 
-/* Returns whether the type of the table differs from that of the caller's declaration. */
+/* Returns whether the table and the caller's declaration have different types. */
 DK__ALWAYS_INLINE int dk__is_other_type(const struct dk__table *table,
 					const struct dk_op_decl *decl)
 {
@@ -429,9 +432,9 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 
 /*
  * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL.
- * Returns 0 if the call must take the slow path; a section that dk__keep() began has
- * then ended. Does not end a section of the caller; the slow path reports such a
- * section with __might_sleep().
+ * Returns 0 if the call must take the slow path. In that case dk__to_gate() has ended the
+ * section, if dk__keep() began one. A section of the caller stays open. The slow path
+ * reports a call in such a section with __might_sleep().
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 				     const struct dk__count *at, int how)
@@ -474,7 +477,7 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 
 #define DK__FLAGS		DK__CALL_IN_RCU	/* flags of every call on the fast path */
 #define DK__GATED		1	/* calls of functions that may sleep enter a gate */
-/* Returns @first_direct of @table, of which @copy is a copy. */
+/* Returns @table->first_direct. @copy is the value that the caller has already loaded. */
 #define dk__direct(table, copy)	(copy)
 
 #else /* userspace */
@@ -488,9 +491,9 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 #endif
 
 /*
- * A slot protects a call's table and then its entry, which is part of the table's
- * memory; see lib/gate.c. The lowest bit is set in a pointer to a table, but not in one
- * to an entry.
+ * A slot protects the table of a call during the lookup. After that it protects the entry
+ * that was found, which is part of the table's memory. See lib/gate.c. The lowest bit is
+ * set in a pointer to a table, but not in a pointer to an entry.
  */
 struct dk__slot {
 	const void **at;
@@ -498,15 +501,15 @@ struct dk__slot {
 
 #define DK__SLOT(slot)		struct dk__slot slot DK__NOT_SET
 
-/* State of a thread; zero before its first call. */
+/* The state of a thread. All members are zero before the first call of the thread. */
 struct dk__thread {
 	const void **top;	/* the first unused slot */
-	const void **limit;	/* the end of the slots; beyond it calls take the slow path */
-	__u64 **const *counts;	/* its counters, by block; other threads can replace the array */
+	const void **limit;	/* the end of the slots; if @top reaches it: the slow path */
+	__u64 **const *counts;	/* counters, by block; other threads can replace the array */
 	struct dk_local local;
 };
 
-/* Returned by dk__keep() if there is no slot or the table was replaced; never called. */
+/* Returned by dk__keep() if no slot is free or the table was replaced. Calls take the slow path. */
 extern const struct dk__table dk__no_table;
 
 extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
@@ -528,7 +531,7 @@ DK_INLINE struct dk_local *dk_local_current(void)
 
 #define dk__local()		(&dk__self.local)
 #define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
-#define DK__OWN_LOCAL		NULL	/* the thread's; its address is costly to compute */
+#define DK__OWN_LOCAL		NULL	/* the thread's state; its address costs time */
 #define dk__barrier()		__asm__ volatile("" ::: "memory")
 #ifdef DK__TSAN			/* supports neither dependencies nor membarrier() */
 #define dk__table_of(op)						\
@@ -613,15 +616,18 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 
 #define DK__FLAGS		0
 #define DK__GATED		0
-/* Reads it again: a copy needs a register, and redispatches would take more instructions. */
+/* Reads @first_direct again: a copy needs a register, and redispatches take more instructions. */
 #define dk__direct(table, copy)	dk__load((table)->first_direct)
 
 #endif
 
 /*
- * Returns whether a redispatch can take the fast path. A call without a frame was looked
- * up in a table of its declaration's type, and a declaration bound to an operator has the
- * operator's type. Other declarations take the slow path, which compares the types.
+ * Returns whether a redispatch of @from through @decl can take the fast path. The types
+ * must be known to match, because only the slow path compares them. They match in two cases:
+ * - @from has no frame and was made through @decl. Then @from was looked up in a table of
+ *   the type of @decl.
+ * - @decl is bound to the operator of @from.
+ * A call with boxed arguments never takes the fast path.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 					 const struct dk_op_decl *decl)
@@ -632,13 +638,13 @@ DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 	       dk__load(decl->op) == from->op;
 }
 
-/* A redispatch of a call in a read-side critical section is inside the same section. */
+/* If @from runs in a read-side critical section, its redispatch runs in the same section. */
 DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 {
 	return DK__FLAGS ? from->made & DK__CALL_IN_RCU : 0;
 }
 
-/* Like dk_keyset_after(), for the key that a call on the fast path was routed by. */
+/* dk_call_below() for a call without a frame. */
 DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 {
 	const __u64 none = 1ULL << (DK_NUM_BACKENDS - 1);
@@ -649,7 +655,7 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 	return ks;
 }
 
-/* Returns whether the first object decides the device. @b is the call's highest backend. */
+/* Returns whether the device of @first is that of the call. @b is the call's highest backend. */
 DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b)
 {
 	if (!first || first->flags == DK_OBJ_LIST)
@@ -698,7 +704,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 		goto find;
 	}
 	if (DK__UNLIKELY(id < table->first_direct)) {
-		/* in a call, this would take more instructions instead of fewer */
+		/* only in a redispatch: in a call this would take more instructions */
 		if (!DK__GATED && !(how & DK__HOW_MASKED))
 			DK__ANEW(table);
 		DK__ANEW(b);

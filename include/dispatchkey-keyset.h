@@ -335,8 +335,8 @@ char *dk_key_name(const struct dk_layout *l, unsigned int key,
  * @backend: its number
  *
  * Context: Any.
- * Return: A constant string, such as "CPUBit", or "MTIA" as in PyTorch;
- * "UNKNOWN_BACKEND_BIT" for an invalid number.
+ * Return: A constant string such as "CPUBit". A few names have no "Bit" at the end
+ * ("MTIA"), as in PyTorch. "UNKNOWN_BACKEND_BIT" for an invalid number.
  */
 const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend);
 

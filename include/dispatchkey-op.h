@@ -534,7 +534,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 #define DK__CHECKED(function, type, wrong)				\
 	(DK__IS(function, type, wrong) ? (dk_fn_t)(function) : (dk_fn_t)0)
 
-/* The key itself. gcc warns if it is of another enum, such as enum dk_backend. */
+/* Returns @at. gcc warns if @at is of an enum other than dk_key, such as enum dk_backend. */
 #define DK__KEY(at)		((at) <= DK_UNDEFINED ? DK_UNDEFINED : (at))
 
 #define DK__IMPL(id, at, function, type, how, wrong) {			\

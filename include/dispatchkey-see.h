@@ -271,8 +271,9 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * A call only returns -ENOSYS. This function formats a message like PyTorch's for it. If
- * a published table is wrong, the text is that of dk_invariants_text().
+ * A call without a function only returns -ENOSYS. This function formats the message that
+ * PyTorch prints in that case. If a published table is wrong, the text is that of
+ * dk_invariants_text().
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.

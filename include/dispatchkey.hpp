@@ -80,7 +80,7 @@ DK__LOCAL_TO_OBJECT inline constexpr unsigned short first_slot[] = {
 #undef DK__FIRST_SLOT
 };
 
-/* False, but evaluated only when the template that uses it is instantiated. */
+/* False. A static_assert() of it fails only when the template around it is instantiated. */
 template <class...> inline constexpr bool never = false;
 
 /* Replaces DK_KEY_BITS(), which mixes numbers and enums as only C allows. */
@@ -301,7 +301,7 @@ template <> struct std::hash<dk::keyset> {
 	}
 };
 
-/* Makes the union of two keys a set; without this operator it would be a number. */
+/* Without this operator, the union of two keys would be a number instead of a set. */
 constexpr dk::keyset operator|(dk_key a, dk_key b)
 {
 	return { a, b };
@@ -683,7 +683,7 @@ public:
 	explicit args(A... a) { put(std::index_sequence_for<A...>(), a...); }
 	void *data() { return bytes_; }
 
-	/* returns the stored argument; for T &, the object that it refers to */
+	/* returns the stored argument; for a T &, the object to which the reference refers */
 	template <std::size_t N, class T> static std::remove_reference_t<T> &get(void *at)
 	{
 		auto *p = std::launder(reinterpret_cast<stored<T> *>(
@@ -729,9 +729,9 @@ template <class T>
 struct has_offset<T, std::void_t<decltype(object<T>::offset)>> : std::true_type {};
 
 /*
- * Offset of the dk_obj in the type of a parameter, or npos if it is unknown. The offset
- * in a specialisation of dk::object takes precedence. It is unknown in an abstract class: no
- * object of the class can be made to find it, and the class begins with its virtual table.
+ * Offset of the dk_obj in the type of a parameter, or npos if it is unknown. An offset
+ * in a specialisation of dk::object takes precedence. Without it, the offset in an abstract
+ * class is unknown. To find that offset, an object of the class would have to be made.
  */
 inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
 template <class T, class = void> struct obj_offset {
@@ -1149,7 +1149,10 @@ template <class F>
 struct params_of<F, std::void_t<decltype(&F::operator())>>
 	: call_operator<decltype(&F::operator())> {};
 
-/* True if a parameter P accepts an A unchanged. P may add const, or be a copy. */
+/*
+ * True if an argument of type A can be passed as a P, and both are the same type. References
+ * and const may differ, also the const of what a pointer points to.
+ */
 template <class T> struct bare {
 	using type = std::remove_cv_t<std::remove_reference_t<T>>;
 };
@@ -1253,7 +1256,7 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 	return r;
 }
 
-/* Returns an error for the first option that is set but not applicable, or success. */
+/* Returns an error for the first option that is set but not applicable; success if none is. */
 inline result inapplicable(unsigned int flags, dk_backend backend, dk_registry *registry)
 {
 	/* the other flags state the kind of function, which the callers derive from its type */
@@ -1291,9 +1294,9 @@ struct position {
 
 /* Options of a function's registration. All have defaults. */
 struct impl_options {
-	/* human-readable label; by default the function's name, or FILE:LINE if it has none */
+	/* human-readable label; default: the name of the function, or FILE:LINE without a name */
 	const char *label = nullptr;
-	/* arguments and returns, such as "(Tensor _0) -> Tensor _0"; must stay valid */
+	/* the arguments and returns, such as "(Tensor _0) -> Tensor _0"; must stay valid */
 	const char *schema = nullptr;
 	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
 	unsigned int flags = 0;
@@ -1302,17 +1305,17 @@ struct impl_options {
 	 * libraries or make_impl()
 	 */
 	dk_backend backend = DK_BACKEND_INVALID;
-	/* not for libraries, which have their own, or make_impl() */
+	/* not for make_impl(), and not for libraries, which have a registry of their own */
 	dk_registry *registry = nullptr;
 };
 
 /* Options of an operator's definition. All have defaults. */
 struct define_options {
-	/* such as "my::add(Tensor a, Tensor b) -> Tensor"; must stay valid */
+	/* the schema, such as "my::add(Tensor a, Tensor b) -> Tensor"; must stay valid */
 	const char *schema = nullptr;
 	/* of enum dk_op_flags */
 	unsigned int flags = 0;
-	/* not for libraries, which have their own */
+	/* not for libraries, which have a registry of their own */
 	dk_registry *registry = nullptr;
 	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
 	/*
@@ -1364,7 +1367,7 @@ template <auto f> impl_options with_name(impl_options how)
 	return how;
 }
 
-/* True for a pointer to a function that is NULL. Registering it fails. */
+/* True for a NULL pointer to a function. Registering such a pointer fails. */
 template <class F> bool is_null(const F &f)
 {
 	(void)f;
@@ -1489,7 +1492,7 @@ inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
 
 } /* namespace detail */
 
-/* Registers a function int(dk_call *, void *args) at a key, for operators without one there. */
+/* Registers a function int(dk_call *, void *args) as the backend fallback of a key. */
 template <class F>
 registration fallback(dk_key key, F f, const impl_options &how = {},
 		      detail::position at = detail::position::here())
@@ -1507,7 +1510,7 @@ registration fallback(dk_key key, const impl_options &how = {},
 	return fallback(key, f, detail::with_name<f>(how), at);
 }
 
-/* Registers a fallthrough at a key, for operators without a function there. */
+/* Registers a fallthrough as the backend fallback of a key. */
 inline registration fallthrough(dk_key key, impl_options how = {})
 {
 	how.label = how.label ? how.label : "fallthrough";
@@ -1631,7 +1634,7 @@ private:
 	dk_op *op_;
 };
 
-/* The route of a call. Converts to true if it has a function; otherwise error is set. */
+/* The route of a call. Converts to true if a function serves the call; otherwise error is set. */
 struct route : dk_route {
 	int error = 0;
 
@@ -2037,7 +2040,7 @@ private:
 		return objs.failed() ? -ENOMEM : dk_extracted(x, objs.data(), objs.size());
 	}
 
-	/* Returns @f if it is a function, otherwise a function that finds @f by the call. */
+	/* Returns @f if it is a function; otherwise a function that finds and calls @f. */
 	template <class F> static function of(F &f)
 	{
 		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
@@ -2081,7 +2084,7 @@ private:
 		} };
 	}
 
-	mutable dk_op_decl decl_;	/* the library keeps the operator that it found here */
+	mutable dk_op_decl decl_;	/* calls store the operator that they found in @op */
 };
 
 /* ---- libraries ------------------------------------------------------------------ */
@@ -2220,7 +2223,7 @@ private:
 		}
 	};
 
-	/* Returns an error if nothing can be registered with these options, or success. */
+	/* Returns success if a function can be registered with these options, else the error. */
 	result refusal(unsigned int flags, dk_backend backend, dk_registry *registry) const
 	{
 		if (!state_ || released_)
