@@ -23,7 +23,7 @@ bool dkc_has_word(const char *list, const char *word);
 size_t dkc_end_cut(char *text, size_t len);
 /* Copies @src and adds a NUL. A text that does not fit is cut off and ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
-/* Copies the first @n characters in the same way. */
+/* Like dkc_strcpy(), but copies only the first @n characters of @src. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
 /* Concatenates the parts. A text that does not fit is cut off after a word and ends in "...". */
 void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
@@ -31,7 +31,7 @@ bool dkc_strcaseeq(const char *a, const char *b);
 /* True if @name is a valid name for an operator, a provider and so on. */
 bool dkc_name_ok(const char *name);
 
-/* Text in a buffer of @size. @len is the length of the whole text, as snprintf() returns it. */
+/* A text in a buffer of @size bytes. @len is the length of the whole text, as in snprintf(). */
 struct dkc_text {
 	char *buf;
 	size_t size;

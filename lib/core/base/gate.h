@@ -132,7 +132,10 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
  * the results of these functions.
  */
 void dkc_gate_wake(const void *reg);
-/* Returns ID and name of a task or thread, which may have ended. Not called in a dkc_inside_fn. */
+/*
+ * Returns the ID of a task or thread, which may have ended, and copies its name to @name. Must not
+ * be called in a dkc_inside_fn.
+ */
 u32 dkc_inside_task(const void *task, char *name, size_t size);
 
 #endif /* _DKC_GATE_H */

@@ -52,7 +52,7 @@
 /* Kinds of work under a lock, which test builds of the module count: selftests/api/work.c. */
 enum dkc_work {
 	DKC_WORK_EVALUATIONS,	/* table entries evaluated by the rules */
-	DKC_WORK_COUNTERS,	/* counters read, one for each CPU */
+	DKC_WORK_COUNTERS,	/* counters read; each CPU's part counts as one */
 	DKC_WORK_FUNCTIONS,	/* functions visited in a list or table */
 	DKC_WORK_SLOTS,		/* slots visited in the table of operators' names */
 	DKC_WORK_ORDERED,	/* names compared to sort operators */

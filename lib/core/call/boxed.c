@@ -47,7 +47,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	return err;
 }
 
-/* Returns the object of a parameter if the call dispatches on it, or NULL. */
+/* Returns the object of a parameter, or NULL if calls do not dispatch on the parameter. */
 static const struct dk_obj *param_obj(const struct dk_param *p, void *args,
 				      bool generators)
 {

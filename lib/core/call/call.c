@@ -206,7 +206,7 @@ static int redispatch(struct dk_frame *f, const struct dk__request *rq,
 	return enter(f, from->op, req);
 }
 
-/* Returns the error of a call that was not entered, if its function is run nevertheless. */
+/* Runs in place of the function if a call could not be entered. Returns the error of the call. */
 static int run_not_entered(struct dk_call *c, void *args)
 {
 	(void)args;

@@ -58,7 +58,7 @@ static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slo
 	else if (rq->decl->sig)
 		how |= DK__HOW_TYPED;
 	else
-		return DK__SLOWLY;	/* nothing to compare with the signature of the table */
+		return DK__SLOWLY;	/* no signature to compare with that of the table */
 	if (!op)
 		return DK__SLOWLY;
 	if (DK__GATED)

@@ -4,8 +4,8 @@
  * the rules if there is no table.
  *
  * Used by the slow path and by explanations, in a read-side critical section or with the
- * registry's lock held. The numbers of v1 are constants; those of other layouts are in struct
- * dk_layout.
+ * registry's lock held. For layout v1 the table positions and masks are compile-time constants.
+ * For other layouts they are read from struct dk_layout.
  */
 #include "call.h"
 
@@ -207,7 +207,7 @@ again:
 	} else {
 		req->reg = NULL;
 	}
-	/* a redispatch uses the mask only if it leads to a fallthrough: SEMANTICS 6.3 */
+	/* a redispatch is masked only if its set leads to a fallthrough: SEMANTICS 6.3 */
 	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(req->reg))) {
 		req->ks = mask_by(reg, own, req->ks);
 		masked = true;
@@ -252,7 +252,7 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 	return find_without_table(op, table, device, req);
 }
 
-/* True if the type of the functions of @table differs from that of the caller's declaration. */
+/* True if the functions of @table and the caller's declaration have different types. */
 static bool wrong_type(const struct dk_op *op, const struct dkc_table *table,
 		       const struct dkc_request *req)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Admission: finds or makes the operator of a definition or function, and compares its
- * name, signature, schema and class with what the operator has.
+ * Admission: finds or makes the operator of a definition or function. Compares the name,
+ * signature, schema and class of the definition or function with those of the operator.
  */
 #include "change.h"
 
@@ -54,7 +54,7 @@ static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op,
 
 /* ---- signatures -------------------------------------------------------------- */
 
-/* True if a declaration of this operator with the text @sig was already compared. */
+/* True if a signature with the text at @sig was already compared with the operator's. */
 static bool sig_known(const struct dk_op *op, const char *sig)
 {
 	const struct dkc_reg *r = dkc_deref_locked(op->regs, op->reg);
@@ -127,8 +127,8 @@ static size_t sig_common(const char *a, const char *b)
 }
 
 /*
- * The text is "(int x), f1 (provider) at CPU". Leaves out the first @common characters of the
- * signature.
+ * Formats a claim for a message: "(int x), f1 (provider) at CPU". Leaves out the first @common
+ * characters of the signature.
  */
 static void sig_text(char text[DK_NAME_MAX], const struct dkc_claim *c, size_t common)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Binds names to private backends, which providers join, and formats and parses the names of
- * their keys.
+ * Binds a name to a private backend when a provider joins it. Formats and parses the names of
+ * keys, which contain the bound name of their backend.
  */
 #include "change.h"
 
@@ -28,7 +28,7 @@ static unsigned int layout_backend(const struct dk_layout *l, const char *name)
 	return 0;
 }
 
-/* True if the layout's parsers accept the name as something else. */
+/* True if a key or backend of the layout has the name, in upper or lower case. */
 static bool name_taken(const struct dk_layout *l, const char *name)
 {
 	char buf[DK_NAME_MAX];

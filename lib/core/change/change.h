@@ -5,11 +5,14 @@
 
 #include "../call/call.h"
 
-/* check.c: these functions check the form, without the lock. Return 0 or a negative errno. */
+/*
+ * check.c: check the form of declarations and functions. Called without the lock. Return 0 or a
+ * negative errno.
+ */
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
-/* Checks only the sizes of a function and of the declaration of its operator. */
+/* Checks only the members @size of a struct dk_impl and of the declaration of its operator. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
@@ -57,10 +60,10 @@ struct dkc_registration {
 	bool fallback;
 	struct dkc_device *dev;		/* the device that is registered, or NULL */
 	void *priv;			/* private data of the device's functions */
-	struct dkc_block *block;	/* holds the functions; NULL if it failed */
+	struct dkc_block *block;	/* the functions; NULL: none, or the registration failed */
 	/* state of the definition in progress */
 	struct dk_op *op;
-	struct dkc_args *args;		/* the copy of its argument description, or NULL */
+	struct dkc_args *args;		/* the copy of the argument description, or NULL */
 	u32 old_flags;
 	struct dkc_change ch;
 };
@@ -75,7 +78,10 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* Returns the block of an array that the provider registered without a device, or NULL. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
-/* The same for a withdrawn block that is not drained. @device is 0 for functions without one. */
+/*
+ * Returns a withdrawn block that is not drained yet, or NULL: the block of @device or, if @device
+ * is 0, a block of @impls without a device.
+ */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 					   const struct dk_impl *impls, u32 device);
 
@@ -84,17 +90,21 @@ static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struc
 	return &reg->blocks[((uintptr_t)impls >> 4) % DKC_BUCKETS];
 }
 
-/* provider.c: takes the registry's lock, if the provider is registered. */
+/*
+ * provider.c: three functions that take the lock of a provider's registry, and set *@core to the
+ * provider. dkc_provider_lock() fails unless the provider is registered and not being
+ * unregistered.
+ */
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 /*
- * The same for a caller that will wait for calls. Also accepts a provider that is being
- * unregistered, by this caller or another. If the provider is no longer registered, or never was,
- * returns 0 without the lock and sets *@core to NULL.
+ * For a caller that will wait for calls. Also accepts a provider that is being unregistered, by
+ * this caller or another. If the provider is no longer registered, or never was, returns 0 without
+ * the lock and sets *@core to NULL.
  */
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
-/* The same, but refuses a provider that is not registered. */
+/* Like dkc_provider_lock_unregistering(), but fails if the provider is not registered. */
 int dkc_provider_lock_to_wait(struct dk_provider *prov, struct dkc_provider **core,
 			      struct dk_diag *why);
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
@@ -133,8 +143,8 @@ struct dkc_target {
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* brought online again during the wait */
 	u64 over;			/* time at which a grace period had ended, or 0 */
-	struct dk_inside *found;	/* filled with the call that follows @skip others */
-	const void *task;		/* of that call, unless it is deferred */
+	struct dk_inside *found;	/* filled with a selected call, after @skip other ones */
+	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;
 };
 
@@ -151,8 +161,8 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 	__must_hold(&core->reg->lock);
 /*
- * The same without a deadline, for the calls of a block or, if that is NULL, of all withdrawn
- * blocks.
+ * Waits like dkc_wait(), without a deadline, for the calls of @block or, if @block is NULL, of all
+ * withdrawn blocks.
  */
 void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
 	__must_hold(&core->reg->lock);

@@ -149,7 +149,7 @@ static bool find_inside(const struct dkc_inside *in, void *data)
 	return true;
 }
 
-/* The lock keeps the operator and the registration of a call from being freed. */
+/* Describes running call @i. The lock keeps its operator and its function from being freed. */
 static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in)
 {
 	dkc_assert_writer(t->core->reg);
@@ -174,7 +174,7 @@ static void shorten(char *name, size_t most)
 #define DKC_INSIDE_OP		56
 #define DKC_INSIDE_LABEL	30
 
-/* The text is "ns::op function thread[17] 1500 ms". Returns false if there is no such call. */
+/* Formats call @i: "ns::op function thread[17] 1500 ms". Returns false if there is no such call. */
 static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text[DK_NAME_MAX])
 {
 	struct dkc_text put = { text, DK_NAME_MAX, 0 };
@@ -307,7 +307,7 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 	}
 }
 
-/* Called when no call is running. A caller that reads the NULL may free the provider. */
+/* Called when no call is running. A thread that reads NULL may free the struct dk_provider. */
 static void unregistered(struct dkc_provider *core)
 {
 	if (core->pub)
@@ -364,7 +364,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	}
 	mutex_unlock(&reg->lock);
 	dkc_trace(drain, core, true, unregisters, false);
-	/* a change of state ignores its deadline here, because a grace period is short */
+	/* taking something offline ignores its deadline here, because a grace period is short */
 	if (!t->past_grace)
 		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
 	if (t->past_grace) {

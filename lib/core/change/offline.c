@@ -95,7 +95,7 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 	return NULL;
 }
 
-/* True if nothing but this registration serves its key. */
+/* True if the key of this registration, which goes offline, is not served by anything else. */
 static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 {
 	struct dkc_place at = dkc_key_place(op->reg->layout, r->key);

@@ -250,7 +250,7 @@ static void block_publish(struct dkc_block *b)
 	if (b->next)
 		b->next->link = &b->next;
 	b->prov->blocks = b;
-	/* the event of a device comes before those of its functions */
+	/* the event about a device precedes the events about its functions */
 	if (b->dev)
 		dkc_notify_device(b->dev, DKC_DEVICE_ADDED);
 	dkc_notify_block(b, true);

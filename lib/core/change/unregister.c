@@ -111,7 +111,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 		dkc_device_remove(b->dev);
 }
 
-/* The same array may also be registered for devices. Skips these blocks. */
+/* Skips the blocks of devices, which may have been registered with the same array. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls)
 {
 	struct dkc_block *b = *dkc_bucket(prov->reg, impls);

@@ -85,7 +85,7 @@ struct dk_layout {
 	const char *unnamed;		/* name that StartOf keys are printed with, or NULL */
 	u16 strict[DKC_MAX_FUNCTIONALITIES];	/* backends that PyTorch's parser accepts */
 	u64 legacy_dropped;		/* bit f: dk_legacy_extract() ignores functionality f */
-	u64 implicit_also;		/* bit f: CompositeImplicitAutograd includes it, too */
+	u64 implicit_also;		/* bit f: CompositeImplicitAutograd also includes f */
 	u32 other_autograd;		/* bit b - 1: backend b uses AutogradOther */
 	bool has_strict;		/* @strict is known */
 	bool has_legacy;
@@ -98,10 +98,10 @@ struct dk_layout {
 	atomic_long_t users;		/* references, if @counted */
 
 	/* derived */
-	bool has_tables;		/* registries may use it */
+	bool has_tables;		/* registries may use the layout */
 	u16 num_entries;		/* slots */
 	u16 first_alias;		/* key number */
-	u16 num_blocks;			/* blocks of a StartOf key and its runtime keys */
+	u16 num_blocks;			/* blocks; each has a StartOf key and runtime keys */
 	u8 block[DKC_MAX_FUNCTIONALITIES];	/* functionality, by block */
 	u16 start[DKC_MAX_FUNCTIONALITIES];	/* StartOf key, by functionality */
 	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* first slot, by functionality */
@@ -117,7 +117,7 @@ struct dk_layout {
 	u64 full;
 	u16 role[DKC_NUM_ROLES];	/* functionality, or 0 */
 	u16 alias_key[DKC_NUM_ALIASES];	/* key number, or 0 */
-	u64 alias_set[DKC_NUM_ALIASES];		/* as the rules use it */
+	u64 alias_set[DKC_NUM_ALIASES];		/* the sets that the rules use */
 	u64 constant[DKC_NUM_CONSTANTS];	/* or 0 */
 	u16 autocast[DKC_MAX_BACKENDS + 1];	/* functionality, by backend */
 	/* bit b - 1: PyTorch maps the autograd key of backend b to a set that is not empty */
@@ -170,13 +170,13 @@ static inline bool dkc_is_per_backend(const struct dk_layout *l, unsigned int f)
 	return l->per_backend >> f & 1;
 }
 
-/* The functionality and the backend of a key, each 0 if the key has none. */
+/* The functionality and the backend of a key. Each is 0 if the key has none. */
 struct dkc_place {
 	unsigned int f;
 	unsigned int b;
 };
 
-/* For the end sentinel, which follows the functionality keys, @f is its own number. */
+/* For the end sentinel, which follows the functionality keys, @f is the number of the sentinel. */
 static inline struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int n = key - l->nf - 1, block = n / (l->nb + 1);

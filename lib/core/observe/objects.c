@@ -23,7 +23,7 @@ static bool may_make_list(const char *text, const char *parenthesis)
 	return len && (len != sizeof(one) - 1 || memcmp(parenthesis - len, one, len));
 }
 
-/* Returns the number of objects; 0 if it is not constant or not known. */
+/* Returns the number of objects, or 0 if the number is not constant or not known. */
 static u32 count_objs(const struct dk_op_decl *decl)
 {
 	const char *text = decl->dispatched, *p;

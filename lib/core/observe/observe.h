@@ -39,7 +39,7 @@ struct dkc_outcome {
 	u64 left;		/* functionalities that may have to be masked; bit 0 is number 1 */
 	bool is_known;		/* the members below are set */
 	struct dkc_at at;	/* the entry */
-	struct dkc_pick pick;	/* what serves it */
+	struct dkc_pick pick;	/* what serves the entry */
 };
 
 /* Returns the work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
@@ -52,8 +52,8 @@ static inline u32 dkc_evaluation_work(const struct dk_op *op, const struct dkc_d
 struct dkc_case {
 	const struct dk_op *op;
 	const struct dkc_device *dev;
-	u64 merged;		/* the set before it is masked */
-	unsigned int b;		/* the backend of @merged, whose mask applies */
+	u64 merged;		/* the set before masking */
+	unsigned int b;		/* the backend of @merged; its mask applies */
 	u32 work;		/* functions visited since the caller last set this to 0 */
 	u32 most_work;		/* if @work reaches this, the caller must release the lock */
 	const struct dkc_reg *ignored;	/* the registration without which @trial is routed */

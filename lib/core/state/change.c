@@ -88,7 +88,7 @@ int dkc_change_prepare(struct dkc_change *ch)
 		}
 		end = &(*end)->next;
 	}
-	/* If a counter cannot be allocated, its calls are counted as calls without a counter. */
+	/* If a counter cannot be allocated, counter 0 counts the calls. */
 	for (op = ch->ops, table = ch->tables; op; op = op->next, table = table->next)
 		dkc_stats_cover(op, table, true);
 	return 0;
@@ -104,7 +104,7 @@ void dkc_change_cancel(struct dkc_change *ch)
 	}
 }
 
-/* Returns a copy of the full table with counters. If its allocation fails, the slow path counts. */
+/* Returns a copy of the full table with counters. If there is no copy, the slow path counts. */
 static const struct dkc_table *table_counted(const struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
 {

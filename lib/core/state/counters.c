@@ -166,7 +166,7 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/* Assigns a counter for calls that @prov serves or, if it is NULL, for calls without a function. */
+/* Assigns a counter to calls that @prov serves. If @prov is NULL, to calls without a function. */
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {
@@ -377,7 +377,7 @@ void dkc_stats_publish_block(const struct dkc_block *b)
 	fallback_give(b, b->prov);
 }
 
-/* The counters stay assigned, for calls that chose a function before it was withdrawn. */
+/* The counters stay assigned, because calls that found a function earlier may still use them. */
 void dkc_stats_withdraw_block(const struct dkc_block *b)
 {
 	dkc_assert_writer(b->prov->reg);
@@ -386,8 +386,8 @@ void dkc_stats_withdraw_block(const struct dkc_block *b)
 }
 
 /*
- * Also releases the counters at slots without a fallback, if no call of a removed fallback can be
- * running.
+ * Releases the counters of the block. If no call of a removed fallback can be running, also
+ * releases the counters that operators have at slots without a fallback.
  */
 void dkc_stats_forget_block(struct dkc_block *b)
 {

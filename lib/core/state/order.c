@@ -17,7 +17,7 @@ static bool name_before(const char *s, const char *t)
 	return (u8)*s < (u8)*t;
 }
 
-/* Returns 1 plus the number of operators whose names it compared. */
+/* Inserts an operator. Returns 1 plus the number of names that were compared with its name. */
 static u32 order_insert(struct dk_op *op)
 {
 	struct dk_op **link = &op->reg->order, **end[2] = { &op->child[0], &op->child[1] }, *at;
@@ -32,7 +32,7 @@ static u32 order_insert(struct dk_op *op)
 		link = &at->child[before];
 	}
 	*link = op;
-	/* split the rest: operators before @op go into its first subtree, others into its second */
+	/* split the rest: operators before @op go into child[0] of @op, the others into child[1] */
 	for (; at; steps++) {
 		before = name_before(at->name, op->name);
 		if (before)

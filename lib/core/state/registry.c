@@ -23,7 +23,7 @@ static void registry_release(struct dk_registry *reg)
 	kvfree(reg);
 }
 
-/* True if there are hooks other than the world's own, @trace. */
+/* True if hooks are registered other than @trace, which prints the trace of DK_TRACE. */
 static bool has_hooks(const struct dk_registry *reg)
 {
 	const struct dk_hooks *h = dkc_deref_locked(reg->hooks, reg);
@@ -135,7 +135,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
 	/* after its entries, a trimmed table has one byte for all keys without an entry */
 	reg->index_entries = dkc_table_entries(l) + l->trimmed;
-	/* dk__lookup() reads the byte at an index of v1 before it checks for layout v1 */
+	/* dk__lookup() reads a byte at a position of v1, even if the layout is another one */
 	if (reg->index_entries <= DK_NUM_ENTRIES)
 		reg->index_entries = DK_NUM_ENTRIES + 1;
 	if (!reg->scratch || !reg->builtin || !reg->fallback)

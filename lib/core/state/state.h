@@ -12,7 +12,7 @@ static inline struct dk_registry *dkc_registry(struct dk_registry *reg)
 	return reg ? reg : dk_registry_default();
 }
 
-/* True if an operator is in use, apart from declarations that are bound to it. */
+/* True if an operator is defined, has functions or is held. Bound declarations do not count. */
 static inline bool dkc_op_alive(const struct dk_op *op)
 {
 	return op->definer || op->num_regs || op->holders;
@@ -44,7 +44,7 @@ static inline const char *dkc_name_of_call(const struct dk_call *c)
 	return decl && dkc_decl_fits(decl) ? decl->name : "a call";
 }
 
-/* True if @op, to which a declaration points, is an operator of a registry. */
+/* True if the declaration that points to @op is bound: @op is an operator of a registry. */
 static inline bool dkc_is_bound(const struct dk_op *op)
 {
 	return op && op != &dk__unbound;
@@ -55,7 +55,7 @@ static inline bool dkc_is_bound(const struct dk_op *op)
  * Publishes the table that calls use. If the previous table was a copy with counters, retires it.
  */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* For each operator, publishes the table for calls again. If calls are counted, copies it again. */
+/* Publishes the table of each operator again. If calls are counted, publishes a new copy of it. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /* Adds (@more) or removes one watcher of calls, and publishes other tables if needed. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
@@ -103,8 +103,8 @@ void dkc_op_unhold(struct dk_op *op);
 /* Walks the operators; *@pos is 0 at the start. May sleep. */
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
- * The same, but visits at most *@budget slots, including empty ones, and subtracts their number.
- * If it returns NULL and *@budget is 0, there may be more operators.
+ * Like dkc_op_next(), but visits at most *@budget slots, including empty ones, and subtracts their
+ * number from *@budget. If the result is NULL and *@budget is 0, there may be more operators.
  */
 struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
 /* Frees all operators of a registry that is being freed. */
@@ -131,8 +131,8 @@ void dkc_order_remove(struct dk_op *op);
 /* registry.c: releases the lock after a change, then calls @unlocked of each notifier. */
 void dkc_registry_unlock(struct dk_registry *reg);
 /*
- * The same after a change that did not wait for calls: also frees retired memory, if there is a
- * lot of it.
+ * Like dkc_registry_unlock(), but for a change that did not wait for calls: also frees retired
+ * memory if there is a lot of it.
  */
 void dkc_registry_unlock_flush(struct dk_registry *reg);
 /* Makes all calls fail with -ESHUTDOWN and frees nothing. For the end of a process. */
@@ -151,7 +151,7 @@ struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner)
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 			      const void *owner);
-/* Unregisters one of these hooks. Returns false if there is none. Takes the lock. */
+/* Unregisters one of the owner's hooks. Returns false if there are none. Takes the lock. */
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
 /*
@@ -168,9 +168,9 @@ void dkc_registry_visit_end(struct dk_registry *reg);
  * read-side critical section.
  */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
-/* The same, but returns NULL if the device or its backend is offline. */
+/* Like dkc_device_at(), but returns NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
-/* The same, with @offline, such as that of a view, in place of the registry's set. */
+/* Like dkc_device_online(), but @offline is the set of offline backends, such as that of a view. */
 const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 					    u32 number, u32 offline);
 /* Returns the number of the device that a call is on, or 0. */
@@ -209,7 +209,7 @@ void dkc_notifiers_release(struct dk_registry *reg);
  * in @table, which may be NULL. Returns false if an allocation failed.
  */
 bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_sleep);
-/* The same for all operators. Stops if an allocation fails. */
+/* Calls dkc_stats_cover() for all operators. Stops if an allocation fails. */
 bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
 /* Assigns the counters at the slots of a published fallback to the provider of the fallback. */
 void dkc_stats_publish_block(const struct dkc_block *b);

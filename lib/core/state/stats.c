@@ -22,7 +22,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
 		reason = DK_WHY_NO_MEMORY;
 	if (was_on) {
-		/* counters whose allocation failed before may have been assigned now */
+		/* a counter that could not be allocated before may be assigned now */
 		dkc_change_tables(reg, true);
 	} else if (reason) {
 		undone = dkc_stats_detach(reg);
@@ -99,7 +99,7 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
 	return 0;
 }
 
-/* Fills in counter @n, and its function unless @r is NULL. */
+/* Fills @s with counter @n and, unless @r is NULL, with the names of its function @r. */
 static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 		      enum dk_stat_kind kind, const struct dkc_reg *r, u32 n)
 {

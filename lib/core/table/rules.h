@@ -22,7 +22,7 @@ struct dkc_at {
 struct dkc_rule_result {
 	enum dk_verdict verdict;
 	unsigned int key;	/* the key of the registrations that the rule tests */
-	struct dkc_pick pick;	/* what serves the entry, or bars it by rule 4 */
+	struct dkc_pick pick;	/* what serves the entry; for rule 4, what bars the alias */
 };
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,

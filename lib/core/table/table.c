@@ -76,7 +76,7 @@ static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg 
 	return table;
 }
 
-/* The first registration of the next device whose functions are visible. */
+/* Returns the first registration of the next device whose functions may serve, or NULL. */
 static const struct dkc_reg *next_device(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
@@ -162,7 +162,7 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/* True if each device can have the slot that a call reads first. @size must be at most 64. */
+/* True if, of @size slots, each device can use the one that a call reads first. @size is <= 64. */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
 	const struct dkc_reg *r = NULL;

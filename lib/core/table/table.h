@@ -240,7 +240,7 @@ bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int f, unsigned int b, const struct dkc_view *view);
-/* The same for the entry of a keyset, which a trimmed table may lack. */
+/* Like dkc_evaluate(), but for the entry that a keyset selects. A trimmed table may lack it. */
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
 			    u64 ks, const struct dkc_view *view);
 /* True if the entry of functionality @f on backend @b is a fallthrough. */
@@ -284,7 +284,7 @@ bool dkc_fallbacks_changed(struct dk_registry *reg);
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
 /*
  * Returns the index for an operator's table or, if @first is the first registration of a device,
- * for its table for that device; NULL if allocation fails.
+ * for the operator's table for that device. Returns NULL if allocation fails.
  */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 					      const struct dkc_reg *first, bool may_sleep);
@@ -331,7 +331,7 @@ const struct dkc_table *dkc_table_bypass(unsigned int flags);
 
 /*
  * block.c: blocks of registrations. The caller must hold the lock. dkc_block_alloc() makes an
- * empty block for @n functions, at most DKC_MAX_BLOCK, or for a fallback if @impls is NULL.
+ * empty block for @n functions, at most DKC_MAX_BLOCK. If @impls is NULL, it is for a fallback.
  */
 struct dkc_block * __must_check dkc_block_alloc(struct dkc_provider *prov, void *priv,
 						const struct dk_impl *impls, unsigned int n);
@@ -340,7 +340,7 @@ void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *
 		  unsigned int key);
 /* Walks the registrations by key, newest first at each key. Starts and ends with NULL. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
-/* Returns the registration at position @i of this walk, or NULL. */
+/* Returns the registration that is number @i, from 0, in a walk with dkc_reg_sorted(), or NULL. */
 const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 
 /* Walks all registrations of an operator, those of devices last. Starts and ends with NULL. */
@@ -350,7 +350,7 @@ static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
 	return r ? dkc_next_reg(r) : dkc_deref_locked(op->regs, op->reg);
 }
 
-/* The same for the registrations of devices. */
+/* Walks only the registrations of devices. Starts and ends with NULL. */
 const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
 
 /*

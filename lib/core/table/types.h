@@ -31,10 +31,10 @@ enum dkc_group {
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
-	u64 place : 19;		/* in its block */
-	u64 run : 19;		/* in @runs of its block */
+	u64 place : 19;		/* position in the block */
+	u64 run : 19;		/* index in @runs of the block */
 	u64 key : 11;
-	u64 slot : 10;		/* of its key; 0 for an alias key or a building block */
+	u64 slot : 10;		/* slot of the key; 0 for an alias key or a building block */
 	u64 group : 2;		/* enum dkc_group */
 	u64 of_device : 1;
 	u64 follows : 1;	/* the registration before it in the block is in the same run */
@@ -64,8 +64,8 @@ enum dkc_state {
 /* The registrations of one API call: a caller's array, a device's functions, or a fallback. */
 struct dkc_block {
 	struct rcu_head rcu;
-	struct dkc_block *next;		/* of its provider */
-	struct dkc_block **link;	/* where this list stores the pointer to it */
+	struct dkc_block *next;		/* the next block of the provider */
+	struct dkc_block **link;	/* the pointer to this block in that list */
 	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
 	const struct dk_impl *impls;	/* the caller's array, by which the block is found */
@@ -78,13 +78,13 @@ struct dkc_block {
 	u32 n;
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
-	bool drained;			/* unpublished, and no call of it is running */
+	bool drained;			/* unpublished, and no function of it is running */
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
 /* Counts how often a device or backend was taken online or offline. */
 struct dkc_offline {
-	unsigned long switches;		/* each one cancels older waits */
+	unsigned long switches;		/* each switch cancels the waits that began before */
 	u64 over;			/* when a grace period after the last switch had ended, or 0 */
 };
 
@@ -100,7 +100,7 @@ struct dkc_device {
 	char name[DK_NAME_MAX];
 };
 
-/* Devices, by the low bits of their number. */
+/* Devices, by the low bits of the device number. */
 struct dkc_devmap {
 	struct rcu_head rcu;
 	u32 size;
@@ -163,7 +163,7 @@ struct dkc_scratch {
 	} fallbacks[2];
 	/* registrations of the table */
 	const struct dkc_reg *alias[DKC_NUM_ALIASES];
-	u64 functionalities;			/* functionality bits of their keys */
+	u64 functionalities;			/* functionality bits of the keys */
 	u64 dense;				/* backends with a function at Dense */
 	u64 *registered;			/* slots with a function */
 	struct dkc_index_key *key;
@@ -223,7 +223,7 @@ static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct 
 struct dkc_table {
 	union {
 		struct rcu_head rcu;
-		struct dkc_table *next;	/* of a change, before it is published */
+		struct dkc_table *next;	/* the next table of an unpublished change */
 	};
 	const struct dkc_index *index;
 	const struct dkc_device_tables *devices;	/* used instead of this table, or NULL */
@@ -255,8 +255,8 @@ static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() must not serv
 struct dkc_args {
 	struct rcu_head rcu;
 	struct dkc_args *next;		/* the copy for an earlier definition */
-	struct dk_op_decl decl;		/* without @sig; its hash is in @sig_mark */
-	struct dk_param param[];	/* followed by their names */
+	struct dk_op_decl decl;		/* without @sig: @sig_mark is the signature's hash */
+	struct dk_param param[];	/* followed by the names of the parameters */
 };
 
 #define DKC_NOT_COUNTED	255	/* in @max_objs, until dkc_max_objs() is first called */
@@ -284,10 +284,10 @@ struct dk_op {
 	u32 hash;			/* of the name */
 	u8 flags;
 	bool changing : 1;
-	bool classed : 1;		/* it was defined, so its class, atomic or not, is known */
-	bool sorted : 1;		/* it is in the tree of names */
+	bool classed : 1;		/* was defined, so the class, atomic or not, is known */
+	bool sorted : 1;		/* is in the tree of names */
 	bool pinned;			/* a struct dk_op_decl points here for ever */
-	bool dead;			/* set while dkc_op_release() decides whether to free it */
+	bool dead;			/* set while dkc_op_release() tries to free this */
 	bool stale;			/* replaced by another operator of the same name */
 	u8 max_objs;			/* from dkc_max_objs(), or DKC_NOT_COUNTED */
 	u8 name_len;
@@ -346,7 +346,7 @@ struct dkc_provider {
 	struct dkc_block *blocks;
 	struct dkc_block *withdrawn;	/* unpublished blocks, whose calls may be running */
 	u32 waiters;			/* number of waits for calls of the provider */
-	bool unregistering;		/* unpublished, but its calls may be running */
+	bool unregistering;		/* unpublished, but calls may still be running */
 	bool drained;			/* no call is running; the last waiter frees it */
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
@@ -355,7 +355,7 @@ struct dkc_provider {
 	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
-	u32 num_ops;			/* operators that it defines */
+	u32 num_ops;			/* operators that the provider defines */
 	u32 num_impls;
 	u32 num_devices;
 	char name[DK_NAME_MAX];
@@ -411,11 +411,11 @@ struct dk_registry {
 	u8 tables;		/* published for calls: enum dkc_tables */
 	bool traced, notifies_unlocked;	/* @watched counts tracers; a notifier has @unlocked */
 	u32 watched;		/* number of hooks, plus 1 for counters, plus 1 for tracers */
-	bool is_default;		/* made by its world, and must not be freed */
+	bool is_default;		/* the default registry, which must not be freed */
 	u32 visitors;			/* number of visits: dkc_registry_visit() */
-	struct dk_registry *next_registry;	/* in a list of its world */
+	struct dk_registry *next_registry;	/* in the list of all registries */
 	u32 offline;			/* offline backends, for readers */
-	u32 want_offline;		/* the same for the writer, after the change in progress */
+	u32 want_offline;		/* offline backends after the change in progress */
 	struct dkc_offline since[DKC_MAX_BACKENDS];
 	u32 changes;			/* two for each change: struct dkc_view */
 	u32 named;			/* backends with a private name */
@@ -452,7 +452,7 @@ struct dk_registry {
 	u32 fallbacks_removed;		/* removed fallbacks whose calls may still be running */
 	u64 hooks_so_far;
 	atomic_long_t sequence;	/* of hooked calls with an autograd key */
-	struct dk_hooks trace;		/* the world's own hooks */
+	struct dk_hooks trace;		/* the hooks of DK_TRACE: lib/trace.c */
 	struct dk_op *stale;		/* replaced operators */
 	struct dkc_provider *providers;
 	struct dkc_block *builtin_block;
@@ -494,7 +494,7 @@ struct dkc_request {
 	bool mask;		/* remove fallthroughs; not for a redispatch or a call by keyset */
 	bool boxed;		/* the caller has boxed arguments */
 	bool in_rcu;		/* the caller is in a read-side critical section */
-	struct dk_op_decl *decl;	/* whose signature is compared, or NULL */
+	struct dk_op_decl *decl;	/* has the signature to compare, or NULL */
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
