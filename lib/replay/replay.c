@@ -102,7 +102,7 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_missing, NULL, 2, 2, false },
 	{ { "ambiguous", "OP", "a message like PyTorch's for an ambiguous AutogradOther" },
 	  dk_replay_run_ambiguous, NULL, 1, 1, false },
-	{ { "backend", "NAME [KEY]", "join a private backend (KEY: this private backend)" },
+	{ { "backend", "NAME [KEY]", "join a private backend; with KEY, the one with this key" },
 	  dk_replay_run_backend, NULL, 1, 2, false },
 	{ { "device", "NAME BACKEND", "register a device of a backend" },
 	  dk_replay_run_device, NULL, 2, 2, false },
@@ -197,7 +197,7 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
 	return err;
 }
 
-/* Parses the words of a set one by one. Each may be a private name. */
+/* Parses the words of a set one by one. A word may contain the private name of a backend. */
 static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		       const char *word, struct dk_keyset *ks, struct dk_diag *why)
 {
