@@ -12,7 +12,7 @@
 
 #include <dispatchkey.h>
 
-/* A block, with the counts of threads that have ended. */
+/* A block of counters. @n has the counts of threads that have ended. */
 struct dkc_ended {
 	struct dkc_ended *next;
 	u32 id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Implements the gate in userspace, whose slots protect what calls use, and record which provider
- * each call is inside.
+ * Implements the gate in userspace. Its slots protect the tables that calls use, and record which
+ * provider each call is inside.
  *
  * Each thread has a record with slots. The only shared memory that a call writes is one slot.
  * The call stores the address of the operator's table there, with SLOT_TABLE set, and then
@@ -104,7 +104,7 @@ static int key_error;
 static sigset_t mask_at_fork;
 
 /* Tags of the address in a slot. An address without a tag points to an entry of a table. */
-#define SLOT_TABLE	1	/* a table; dk__begin() sets it */
+#define SLOT_TABLE	1	/* a table, stored by dk__begin() */
 #define SLOT_REG	2	/* a registration */
 
 static bool is_table_slot(const void *slot)
@@ -179,12 +179,12 @@ static bool record_in_use(const struct gate_record *r)
 }
 
 /*
- * Destructor of the thread's key. Destructors of different keys run in any order. A later
- * destructor may leave a call that the thread is still inside, or may be liburcu's. To keep the
- * record until then, the key is set again, and this function runs again in the next round. POSIX
+ * The destructor of the pthread key. Destructors of different keys run in any order. One that runs
+ * later may leave a call that the thread is still inside, or may be liburcu's, which needs the
+ * record. So this function sets the key again, and pthreads calls it again in the next round. POSIX
  * limits the number of rounds. The last round is not used, because ThreadSanitizer has ended the
- * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call. Once
- * the call is left, another thread that makes its first call frees the record.
+ * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call.
+ * After the call is left, another thread that makes its first call frees the record.
  */
 static COLD void thread_exit(void *data)
 {
@@ -366,7 +366,7 @@ static COLD void limit_raise(struct gate_record *r)
 {
 	sigset_t all, mask;
 
-	/* pairs with threads_complete() in lib/count.c: the counters were allocated before */
+	/* pairs with threads_complete() in lib/count.c: if this loads false, the counters exist */
 	if (smp_load_acquire(&r->counts.incomplete))
 		return;
 	sigfillset(&all);
@@ -829,7 +829,7 @@ COLD void dkc_gate_after_fork(bool child)
 		 */
 		deferred_calls = NULL;
 		WRITE_ONCE(dkc_forks, dkc_forks + 1);
-		replacing = NULL;	/* the tables of threads that waited are not freed */
+		replacing = NULL;	/* the threads that would free these tables do not exist */
 		dkc_gate_init();
 	}
 	dkc_gate_unlock(&mask);

@@ -31,7 +31,7 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t);
 void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
 
-/* Async-signal-safe. */
+/* Writes to stderr. Async-signal-safe. */
 void dkc_write_stderr(const char *text, size_t len);
 
 /*

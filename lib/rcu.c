@@ -201,7 +201,7 @@ static void forked(bool child)
 	if (fork_holds.registering)
 		pthread_mutex_unlock(&registering);
 	else if (child)
-		/* its owner, which waited for liburcu's locks, does not exist here */
+		/* the thread that holds it, and waits for liburcu's locks, is not in the child */
 		registering = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	fork_holds.liburcu = false;
 	fork_holds.registering = false;

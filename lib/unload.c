@@ -61,7 +61,7 @@ static void fill(struct object *obj, const struct dl_phdr_info *info)
 	obj->name = info->dlpi_name;
 }
 
-/* Stops at the object that contains the owner. */
+/* Ends the walk of dl_iterate_phdr() at the object that contains the owner. */
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct object *obj = data;
@@ -86,7 +86,7 @@ static bool is_loaded(struct object *obj)
 
 /*
  * Pins the object that contains this library, which may be a plugin that links the library
- * statically. The object must not be unloaded, because destructors of threads and fork handlers are
+ * statically. The object must not be unloaded, because thread destructors and fork handlers are
  * code of the library.
  */
 void dkc_objects_init(void)

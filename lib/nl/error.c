@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Composes error messages, which combine names and values from the request with the text and the
- * attribute of the kernel's extended ACK, which libnl 3.7 does not read.
+ * Composes error messages from the names and values of the request and from the kernel's extended
+ * ACK. Parses the extended ACK, because libnl 3.7 does not.
  */
 #include "internal.h"
 

@@ -146,7 +146,7 @@ struct dkn_field {
 	.num_fields = sizeof(_fields) / sizeof((_fields)[0])		\
 }
 
-/* A list that is appended to. */
+/* A list of structs that is being built. */
 struct dkn_list {
 	const struct dkn_shape *shape;
 	void *first;

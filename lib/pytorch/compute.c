@@ -36,7 +36,7 @@ static const struct tensor_layout {
 	const char *name;
 	const char *printed;	/* by PyTorch, after "torch." */
 	unsigned int number;
-	const char *prefix;	/* of the keys of its backends */
+	const char *prefix;	/* begins the names of the layout's keys */
 	enum dk_reason reason;	/* the error for a device without such a key */
 } tensor_layouts[] = {
 	{ "Strided", "strided", 0, "", DK_WHY_DEVICE_DENSE },
@@ -66,7 +66,7 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
-/* Also parses what PyTorch prints, such as "cuda" or "cuda:0". */
+/* Parses a device such as "CUDA". Also accepts what PyTorch prints, such as "cuda" or "cuda:0". */
 static const struct device *parse_device(const struct dk_layout *l, const char *word)
 {
 	const struct device *d = find_device(word);
@@ -85,7 +85,7 @@ static const struct device *parse_device(const struct dk_layout *l, const char *
 
 static bool has_tensor_layout(const struct dk_layout *l, const struct tensor_layout *t)
 {
-	/* added in the same version of PyTorch as BatchedNestedTensor */
+	/* Jagged was added in the same version of PyTorch as BatchedNestedTensor */
 	return !dkc_streq(t->name, "Jagged") ||
 	       dkc_find_functionality(l, "BatchedNestedTensor");
 }
@@ -213,7 +213,7 @@ const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number
 
 /* ---- names in lower case ----------------------------------------------------------- */
 
-/* True if @word is the name of a device type in lower case. PrivateUse1 has its own name. */
+/* True if @word is the name of a device type in lower case; "privateuseone" is PrivateUse1. */
 static bool is_lower_name(const struct device *d, const char *word, size_t len)
 {
 	const char *name = dkc_streq(d->name, "PrivateUse1") ? "privateuseone" : d->name;

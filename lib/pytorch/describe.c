@@ -97,7 +97,7 @@ static void put_versions(struct dkc_text *t, const struct dk_layout *l)
 
 	put_word(t, "sentinel ", dkc_streq(l->sentinel, "Undefined") ? NULL : l->sentinel);
 	put_word(t, "unnamed ", l->unnamed);
-	/* the first line is always printed: it marks the strict parser as known */
+	/* always print the first line "strict": it shows that the parser's rules are known */
 	for (i = 0; l->has_strict && i < l->num_blocks; i++) {
 		f = l->block[i];
 		if (!i || (l->strict[f] & all) != all)

@@ -15,7 +15,7 @@ struct dkc_entry {
 	struct dkc_entry **link;
 	struct dkc_library *lib;
 	struct dk_handle *handle;	/* the caller's handle, or NULL */
-	struct dkc_block *block;	/* of its function, or NULL */
+	struct dkc_block *block;	/* the block of the function, or NULL */
 	bool defines;
 	struct dk_op_decl decl;
 	struct dk_impl impl;
@@ -23,7 +23,7 @@ struct dkc_entry {
 };
 
 struct dkc_library {
-	struct dkc_library *next;	/* of its provider */
+	struct dkc_library *next;	/* the next library of the provider */
 	struct dkc_provider *prov;
 	struct dk_library *pub;
 	struct dkc_entry *first;

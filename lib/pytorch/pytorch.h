@@ -16,7 +16,7 @@
  */
 __must_check int dkc_layouts_init(void);
 
-/* parse.c: reads a text into @l, whose names are copied to @pool. */
+/* parse.c: reads the text of a layout into @l, and copies the names to @pool. */
 __must_check int dkc_layout_read(struct dk_layout *l, const char *text, char *pool,
 				 size_t pool_size, struct dk_diag *why);
 
@@ -38,7 +38,7 @@ const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, s
  * the registry until dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
-/* Unregisters one such listener. Returns false if there is none, or if the caller runs in it. */
+/* Unregisters one listener of @owner. Returns false if there is none, or from inside it. */
 bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Called in the child of fork(), with the lock held since before the fork. */
 void dkc_listeners_after_fork(struct dk_registry *reg);

@@ -167,7 +167,7 @@ static bool note_bits(const struct dk_translation *t, struct dk_note *n)
 	return note_name(n, DK_NOTE_LOST, hex);
 }
 
-/* True if the target layout has no such backend, and no key of the set on it has a counterpart. */
+/* True if @t->to has neither the backend nor a counterpart of a key of the set on the backend. */
 static bool backend_is_lost(const struct dk_translation *t, unsigned int b)
 {
 	unsigned int f, to;

@@ -155,7 +155,7 @@ int dk_replay_need_registry(struct dk_replay *r);
 /* Finds a builtin layout by name, or the layout of dk_replay_use_layout(). */
 const struct dk_layout *dk_replay_find_layout(struct dk_replay *r, const char *name);
 
-/* These functions parse a word. A private backend may have its own name. */
+/* These functions parse a word. They also accept the private names of backends. */
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key);
 int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks);
 int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend);

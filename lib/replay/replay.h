@@ -18,7 +18,7 @@ struct dk_replay_check;
 /* The help of one command. */
 struct dk_replay_command {
 	const char *name;
-	const char *usage;	/* its words, such as "A KEY"; may be empty */
+	const char *usage;	/* the words that follow, such as "A KEY"; may be empty */
 	const char *what;
 };
 

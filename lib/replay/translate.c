@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* translate: translates a set to another layout and lists the differences. */
+/* Runs the command translate, which translates a set to another layout and lists differences. */
 #include "internal.h"
 
 static void put_words(struct dk_replay *r, const char *a, const char *b,
