@@ -118,7 +118,7 @@ void dkc_module_cleanup(const struct module *mod)
 	}
 }
 
-/* The registry frees its operators even if references to them were not dropped. */
+/* Reports operators that are still held, and lets dk_registry_free() free them nevertheless. */
 static void release_operators(struct dk_registry *reg)
 {
 	struct dk_op *op;

@@ -189,7 +189,7 @@ int dispatchkey_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callbac
 
 /* A command that takes a backend or a device online or offline. */
 struct set_command {
-	/* numbers of its attributes */
+	/* numbers of the command's attributes */
 	u8 number;
 	u8 name;
 	u8 state;

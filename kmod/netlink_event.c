@@ -26,7 +26,7 @@ struct dk_nl_event {
 	u64 time;
 	u64 generation;
 	u8 kind;		/* of enum dk_nl_event_kind */
-	u8 subject;		/* type of the object: the same for all kinds of its events */
+	u8 subject;		/* type of the object: equal in all events about one object */
 	bool online;
 	u32 number;
 	u32 key;		/* 0: none, or several keys */
@@ -105,7 +105,7 @@ static void event_merge(struct dk_nl_event *old, const struct dk_nl_event *e)
 	old->count += e->count;
 }
 
-/* Counts events that cannot be sent. send_events() reports their number. */
+/* Counts the events that @e stands for as lost. send_events() reports the number. */
 static void event_drop(const struct dk_nl_event *e)
 {
 	spin_lock(&events.lock);
@@ -298,7 +298,7 @@ void dk_nl_events_end(void)
 	mutex_lock(&reg->lock);
 	dkc_notifier_remove(reg, &notifier);
 	mutex_unlock(&reg->lock);
-	/* send what is queued: a subscriber would miss it, because no LOST event follows */
+	/* send what is queued: no event of kind LOST could report it as lost later */
 	flush_delayed_work(&event_work);
 	/* without memory for a message, the work is queued again */
 	cancel_delayed_work_sync(&event_work);

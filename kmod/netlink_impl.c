@@ -292,7 +292,7 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 }
 
-/* The same with counting sort. Returns false if allocation fails. */
+/* Does the same as sort_few(), with counting sort. Returns false if allocation fails. */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	u32 keys = dk_layout_keys(op->reg->layout), i, n;
@@ -470,7 +470,7 @@ struct dk_nl_impl_walk {
 	u32 is_builtin;		/* the next fallback at @slot is the builtin one */
 };
 
-/* Adds the message of one function, if it passes the filter. */
+/* Adds the message about one function, if the function passes the filter. */
 static int dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
 		     const struct dk_nl_filter *f, const struct dkc_reg *r,
 		     const struct dk_nl_impls *impls, u32 i)

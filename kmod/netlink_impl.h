@@ -28,7 +28,7 @@ struct dk_nl_impl_attrs {
 	u8 flags;
 };
 
-/* The attribute set impl, of which impl-info is a subset. */
+/* For the attribute set impl, and for its subset impl-info. */
 extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
 
 /*
@@ -38,7 +38,7 @@ extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
  */
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
-/* The same, but puts the attributes into a nested attribute. */
+/* Like dk_nl_put_impl(), but puts the attributes into a nested attribute of type @nest. */
 int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
 		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
@@ -101,7 +101,7 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
  * read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
  */
 #define DK_NL_WORK_MAX		4096
-/* The same limit for sorting operators by name. The unit is a compared name or a visited slot. */
+/* The limit for sorting operators by name. The unit is one compared name or one visited slot. */
 #define DK_NL_ORDER_MAX		2048
 /* How often an answer may be restarted because the registry has changed. */
 #define DK_NL_STARTS_MAX	8
@@ -132,7 +132,7 @@ struct dk_nl_dump {
 	 */
 	int (*fill)(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
 		    const struct dk_nl_dump *d);
-	/* As fill(), for messages that follow those of all operators; or NULL. */
+	/* Like fill(), for the messages after those of all operators. May be NULL. */
 	int (*fill_rest)(struct sk_buff *skb, struct netlink_callback *cb,
 			 const struct dk_nl_dump *d);
 };
@@ -147,7 +147,7 @@ static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 	return w->work < DK_NL_WORK_MAX ? 0 : -EAGAIN;
 }
 
-/* The same for the walk in cb->ctx. */
+/* Calls dk_nl_spent() for the walk in cb->ctx. */
 static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
 {
 	return dk_nl_spent((void *)cb->ctx, work);

@@ -68,7 +68,7 @@ static bool put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
 	return true;
 }
 
-/* Fills an answer. Returns true if all of it fits. */
+/* Fills an answer. Returns true if everything fits. */
 static bool fill_op(struct sk_buff *skb, struct dk_op *op, const struct dk_nl_impls *impls)
 {
 	bool whole = !put_op(skb, op);
@@ -77,7 +77,7 @@ static bool fill_op(struct sk_buff *skb, struct dk_op *op, const struct dk_nl_im
 	return put_impls(skb, impls) && whole;
 }
 
-/* Returns 1 if all of the answer fits in @skb, 0 if not, or a negative error. */
+/* Fills @skb. Returns 1 if the whole answer fits, 0 if it does not fit, or a negative errno. */
 static int fill_answer(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_registry *reg = dk_registry_default();

@@ -377,7 +377,7 @@ static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct d
 		w->generation = op->reg->generation;
 	else if (w->generation != op->reg->generation)
 		return 0;
-	/* otherwise the explanation of this part has begun already, at the same generation */
+	/* begin once for each part; while the generation stays, the explanation stays valid */
 	if (r->c.op != op) {
 		c->op = op;
 		dkc_explain(op, c->included, c->excluded, c->objs, c->n, &c->ex);

@@ -25,7 +25,7 @@ static const struct dk_nl_impl_attrs stats_attrs = {
 /* A counter of an operator, with its value. */
 struct dk_nl_stat {
 	enum dk_stat_kind kind;
-	u32 counter;			/* its number, or 0 without one */
+	u32 counter;			/* number of the counter; 0: there is none */
 	u64 count;
 	const struct dkc_reg *reg;	/* the function, or NULL for missing calls */
 };
@@ -57,7 +57,7 @@ bool dk_nl_calls(struct dkc_calls *c)
 
 	do {
 		mutex_lock(&reg->lock);
-		/* restart the sum after a change, because it would lack new functions */
+		/* restart the sum after a change, because the sum would lack new functions */
 		if (c->provider && reg->generation != generation && c->starts < DK_NL_STARTS_MAX)
 			c->times_counted = 0;
 		generation = reg->generation;
@@ -160,7 +160,7 @@ struct dk_nl_stats_request {
 	const struct nlattr *used;	/* only counters above 0; NULL: all */
 };
 
-/* True if a counter passes the filter. Reads its value, because one filter depends on it. */
+/* True if a counter passes the filter. Reads the value, because the filter "used" needs it. */
 static bool stat_passes(const struct dk_op *op, struct dk_nl_stat *s,
 			const struct dk_nl_dump *d)
 {

@@ -22,7 +22,7 @@ static inline struct dk_nl_writer dk_nl_writer(struct sk_buff *skb)
 	return (struct dk_nl_writer){ at, at + skb_tailroom(skb) };
 }
 
-/* Adds what was written to the message, or returns -EMSGSIZE if it did not fit. */
+/* Adds the written attributes to the message. Returns -EMSGSIZE if they did not fit. */
 static inline int dk_nl_writer_commit(struct sk_buff *skb, const struct dk_nl_writer *w,
 				      bool fits)
 {

@@ -174,7 +174,7 @@ TRACE_EVENT_FN(dk_missing,
 	dkc_trace_calls_begin, dkc_trace_calls_end
 );
 
-/* A deferred call is completed. @ms: the time since it was deferred. */
+/* A deferred call is completed. @ms is the time since the call was deferred. */
 TRACE_EVENT(dk_complete,
 	    TP_PROTO(const struct dk_traced *t, int result, u64 ms),
 	TP_ARGS(t, result, ms),
