@@ -31,8 +31,8 @@ extern "C" {
 #define DK__CALL_ABI		10
 
 /*
- * DK__CAST() reinterprets bits as another type. DK__NUMBER() converts a number; the name of
- * its type must be one word. Neither causes a warning in C++.
+ * DK__CAST() reinterprets bits as another type. DK__NUMBER() converts a number to a type
+ * whose name is one word. Neither causes a warning in C++.
  */
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -267,7 +267,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *t
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* How dk__begin() looks up a function; a constant except for a redispatch in the kernel. */
+/* How dk__begin() looks up a function: a constant value, except in a redispatch in the kernel. */
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
 	DK__HOW_TYPED = 2,		/* the operator's type may differ from the caller's */
@@ -283,7 +283,7 @@ struct dk__storage {
 	__u64 gate[8];
 };
 
-/* The result of dk__begin(): the entry to call, otherwise the input for dk__find(). */
+/* The result of dk__begin(): the entry to call, or the input for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
 	const struct dk__table *table;	/* NULL: the call must take the slow path */
@@ -297,7 +297,7 @@ DK__ALWAYS_INLINE __u64 dk__pack(unsigned int id, __u64 how, __u64 n)
 	return id | how << 8 | n << 32;
 }
 
-/* Non-entry results of dk__find(): a negative errno, or DK__SLOWLY for the slow path. */
+/* Results of dk__find() that are not entries: a negative errno, or DK__SLOWLY for the slow path. */
 #define DK__SLOWLY		(-4095)
 #define DK__NO_ENTRY(err)	DK__CAST(const struct dk__entry *, 0L + (err))
 
@@ -306,7 +306,7 @@ DK__ALWAYS_INLINE int dk__is_entry(const struct dk__entry *entry)
 	return DK__CAST(unsigned long, entry) < DK__CAST(unsigned long, DK__SLOWLY + 0L);
 }
 
-/* The errno, or DK__SLOWLY, in a non-entry result. */
+/* Returns the errno, or DK__SLOWLY, from a result of dk__find() that is not an entry. */
 DK__ALWAYS_INLINE int dk__no_entry_err(const struct dk__entry *entry)
 {
 	return DK__NUMBER(int, DK__CAST(long, entry));
@@ -340,7 +340,7 @@ DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *t
 	return DK__CAST(const struct dk__entry *, table + 1) + byte - DK__FIRST_ENTRY;
 }
 
-/* The counter of an index byte, in a table with counters. */
+/* Returns the counter of an index byte. The table must have counters. */
 DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table *table,
 							 unsigned long byte)
 {

@@ -125,7 +125,7 @@ struct dk_provider {
 };
 
 #ifdef __cplusplus
-/* without names of members, which C++ has since C++20, and complete, so that nothing warns */
+/* C++17 cannot name members here. All members are listed, so that compilers do not warn. */
 #define DK_PROVIDER(provider_name) {					\
 	sizeof(struct dk_provider), DK_ABI_VERSION, DK_LAYOUT_NAME, (provider_name), \
 	nullptr, nullptr, DK__THIS_MODULE, nullptr,			\

@@ -29,7 +29,7 @@
 #include <utility>
 
 /*
- * Marks data of which each shared object must have its own copy: inline variables and the
+ * Marks data that must exist once in each shared object: inline variables and the
  * static data of templates. With the default visibility, g++ makes such data unique in the
  * process, and dlclose() never unloads a shared object that has it.
  */
@@ -503,7 +503,7 @@ template <> struct visit<dk_list> {
 	static constexpr bool is = true, many = false;
 	template <class S> static void each(const dk_list &x, S &sink)
 	{
-		/* not a constant, because the list is a parameter passed by value */
+		/* the list may be changed, because it is a parameter that was passed by value */
 		sink(dk_list_obj(const_cast<dk_list *>(&x)));
 	}
 };
@@ -944,7 +944,7 @@ struct part {
 	}
 };
 
-/* The name for std: types of different standard libraries must have different names. */
+/* The name written for std, so that types of different standard libraries have different names. */
 #if defined(_LIBCPP_VERSION)
 inline constexpr const char *std_name = "std[libc++]";
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
@@ -1216,8 +1216,8 @@ template <class F> struct entry_of : entry {
 };
 
 /*
- * A definition with its own declaration, so that options such as the schema can differ. The
- * label is its default debug text.
+ * A definition with a declaration of its own, so that options such as the schema can differ.
+ * The default debug text of the definition is the label.
  */
 struct definition : entry {
 	dk_op_decl decl;
@@ -1298,7 +1298,7 @@ struct impl_options {
 	const char *label = nullptr;
 	/* the arguments and returns, such as "(Tensor _0) -> Tensor _0"; must stay valid */
 	const char *schema = nullptr;
-	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
+	/* DK_IMPL_F_ATOMIC, or 0 */
 	unsigned int flags = 0;
 	/*
 	 * a building block means the runtime key of this backend; not for fallbacks,
@@ -1568,7 +1568,8 @@ private:
 
 /*
  * Calls a function void(const dk_event &) for each definition that is added or removed and
- * each function that is added, until the end of its scope; see dk_listener_register().
+ * each function that is added. The listener lasts until the end of its scope. See
+ * dk_listener_register().
  * An exception that leaves the function ends the program.
  */
 template <class F> class listener {
@@ -1842,10 +1843,10 @@ public:
 
 	/*
 	 * Makes an element of an array of functions, such as that of dk_device_register(), as
-	 * DK_IMPL() does in C. The array, and the texts of the options, must stay valid until it
-	 * is unregistered. The function must not have captures. If it has no name, it
-	 * has no default label. With a backend, a registry or other flags than
-	 * DK_IMPL_F_ATOMIC, registering the array fails with -EINVAL.
+	 * DK_IMPL() does in C. The array, and the texts of the options, must stay valid until
+	 * the array is unregistered. The function must not have captures. A function without a
+	 * name has no default label. If the options have a backend, a registry or flags other
+	 * than DK_IMPL_F_ATOMIC, registering the array fails with -EINVAL.
 	 */
 	template <class F> dk_impl make_impl(dk_key key, F f, const impl_options &how = {}) const
 	{
@@ -1861,7 +1862,7 @@ public:
 			fn = reinterpret_cast<dk_fn_t>(static_cast<plain>(f));
 		dk_impl i = detail::element(&decl_, fn, key, how, with_call ? 0 : DK_IMPL_F_PLAIN);
 		if (!detail::inapplicable(how.flags, how.backend, how.registry))
-			i.flags = 0xffff;	/* has unknown flags, which are refused */
+			i.flags = 0xffff;	/* unknown flags, which the library refuses */
 		return i;
 	}
 	template <auto f> dk_impl make_impl(dk_key key, const impl_options &how = {}) const
@@ -1917,7 +1918,7 @@ private:
 		dk__slot slot;
 		~end() { dk__end(c, slot, 0); }
 	};
-	/* Releases the slot, if dk__begin() reserved one, even if collecting objects throws. */
+	/* If dk__begin() reserved a slot, releases it, even if collecting objects throws. */
 	struct end_of_begun {
 		dk__slot slot;
 		const dk__table *table;
@@ -2084,7 +2085,7 @@ private:
 		} };
 	}
 
-	mutable dk_op_decl decl_;	/* calls store the operator that they found in @op */
+	mutable dk_op_decl decl_;	/* calls store the operator in @op of this */
 };
 
 /* ---- libraries ------------------------------------------------------------------ */
