@@ -70,7 +70,7 @@ struct gate_record {
 struct gate_overflow {
 	const struct dkc_reg *reg;
 	const void *op;
-	struct gate_record *record;	/* of the thread that entered the call */
+	struct gate_record *record;	/* the record of the thread that entered the call */
 	void *next;	/* a struct gate_overflow; gcc's LTO fails if the pointers have that type */
 	void *prev;
 } __attribute__((may_alias));

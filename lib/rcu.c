@@ -153,7 +153,7 @@ static void wait_for_liburcu(void)
 	/* no cancellation: a cancelled thread would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	for (;;) {
-		/* not taken yet if another copy of this library has taken liburcu's locks */
+		/* not held yet if another copy of this library has taken liburcu's locks */
 		if (!fork_holds.registering)
 			fork_holds.registering = !pthread_mutex_trylock(&registering);
 		if ((fork_holds.registering && !dkc_gate_any_removed()) || dkc_now() >= deadline)

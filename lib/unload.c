@@ -240,7 +240,7 @@ static void unloaded(void *data)
 
 /* ---- owners ------------------------------------------------------------------- */
 
-/* Does nothing unless @mark is the newest one. */
+/* Records that the process exits, if @mark is the newest mark. */
 static void exit_begins(void *mark)
 {
 	if ((uintptr_t)mark == exit_mark)

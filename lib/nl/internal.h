@@ -5,7 +5,7 @@
 #ifndef DKN_INTERNAL_H
 #define DKN_INTERNAL_H
 
-/* The library is built with hidden visibility; only this header is exported. */
+/* The library is built with hidden visibility. It exports only the functions of this header. */
 #pragma GCC visibility push(default)
 #include <dispatchkey-nl.h>
 #pragma GCC visibility pop
@@ -18,7 +18,7 @@
 struct nl_msg;
 struct nl_sock;
 
-/* Size of a request. The longest is a route of 64 objects. */
+/* Size of a request. The longest request is that for a route with 64 objects. */
 #define DKN_REQUEST_MAX		(32 * 1024)
 /* Size of the receive buffer. The kernel sends at most 32 KiB at once. */
 #define DKN_DATAGRAM_MAX	(64 * 1024)

@@ -134,7 +134,7 @@ static const struct dkn_field step_fields[] = {
 
 static const struct dkn_shape step_shape = DKN_LIST_SHAPE(dk_nl_step, DKN_STEP, step_fields);
 
-/* A message has one step. Its members are stored in the struct itself. */
+/* A message has one step. The attributes of the step are stored in the struct itself. */
 static const struct dkn_field explained_fields[] = {
 	DKN_FIELD(DK_A_ROUTE_STEP, dk_nl_step, size, DKN_INLINE(step_shape)),
 	DKN_FIELD(DK_A_ROUTE_GENERATION, dk_nl_step, generation),

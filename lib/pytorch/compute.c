@@ -34,7 +34,7 @@ static const struct device {
 
 static const struct tensor_layout {
 	const char *name;
-	const char *printed;	/* by PyTorch, after "torch." */
+	const char *printed;	/* what PyTorch prints after "torch." */
 	unsigned int number;
 	const char *prefix;	/* begins the names of the layout's keys */
 	enum dk_reason reason;	/* the error for a device without such a key */
@@ -151,7 +151,7 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 
 /* ---- numbers ----------------------------------------------------------------- */
 
-/* True if the version of the layout has the device. Every version has the deprecated ones. */
+/* True if the version of the layout has the device. Every version has the deprecated devices. */
 static bool has_device(const struct dk_layout *l, const struct device *d)
 {
 	unsigned int key;

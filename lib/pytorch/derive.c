@@ -92,7 +92,7 @@ static const struct {
 
 /* ---- computing --------------------------------------------------------------- */
 
-/* True if a word of a list is @name, or a prefix of @name followed by "*". */
+/* True if the first word of @word is @name, or is a prefix of @name followed by "*". */
 static bool word_matches(const char *word, const char *name)
 {
 	while (*word && *word == *name) {
@@ -205,7 +205,7 @@ static void derive_constants(struct dk_layout *l)
 		set &= ~functionality_set(l, constant_rules[i].without);
 		l->constant[i] = set;
 	}
-	/* PyTorch added this constant together with the alias key */
+	/* PyTorch added this constant together with FuncTorchBatchedDecomposition */
 	if (!l->alias_key[DKC_ALIAS_BATCHED])
 		l->constant[DKC_CONST_FUNCTORCH_BATCHED] = 0;
 	/* the members of this set differ between versions */
@@ -267,7 +267,7 @@ void dkc_layout_derive(struct dk_layout *l)
 	derive_maps(l);
 	if (l->trimmed)
 		dkc_layout_trim(l);
-	/* an index byte must be able to name any function of a table */
+	/* an index byte needs a value for each function of a table */
 	l->has_tables = l->has_sets && dkc_table_entries(l) <= DKC_MAX_FUNCTIONS;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Reports events to listeners. A notifier queues each event under the registry's lock, and reports
  * the queue after the lock was released. One thread reports at a time, in the order of the queue. A
- * thread that finds another thread reporting returns at once, and that thread reports the new
- * events, too. A change never fails because of its events. Events that cannot be allocated are
+ * thread that finds another thread reporting returns at once, and the other thread also reports the
+ * new events. A change never fails because of its events. Events that cannot be allocated are
  * counted, and their number is reported after the queue.
  */
 #include "pytorch.h"

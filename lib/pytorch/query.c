@@ -123,7 +123,7 @@ static void sort_all(struct dk_registry *reg)
 		;
 }
 
-/* Returns the operator after @after by name, or the first one; NULL at the end. */
+/* Returns the operator that follows the name @after, or the first one; NULL at the end. */
 static struct dk_op *op_after(struct dk_registry *reg, const char *after)
 {
 	struct dk_op *op;

@@ -39,7 +39,7 @@ static const char *other_name(const char *name)
 }
 
 /*
- * Finds the key of layout @there with the name of @key, or with its name before or after a rename.
+ * Finds the key of layout @there with the name of @key or, if @key was renamed, its other name.
  */
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)

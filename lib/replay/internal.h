@@ -82,7 +82,7 @@ static inline const char *dk_replay_value(const struct dk_replay_words *w, char 
 /* Definitions and registrations, by the hash of their operator's name. */
 #define DK_REPLAY_BUCKETS	256
 
-/* A definition by the transcript. */
+/* An operator that the transcript has defined. */
 struct dk_replay_op {
 	struct dk_replay_op *next;
 	struct dk_op_decl decl;

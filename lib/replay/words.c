@@ -26,7 +26,7 @@ static size_t char_len(const unsigned char *s, size_t len)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* C1 controls, overlong forms, surrogates, beyond the last character */
+	/* C1 controls, overlong forms, surrogates, and numbers beyond the last character */
 	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
 	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
 	    (s[0] == 0xf4 && s[1] > 0x8f))

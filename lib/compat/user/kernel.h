@@ -20,9 +20,9 @@
 /*
  * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). They are
  * short, so liburcu's licence permits that for code under any licence. ThreadSanitizer builds
- * do not inline them, because TSan must intercept the readers as well as the grace periods. Nor
- * do ASan builds, which include UBSan: it would report the alignment of liburcu's reader struct
- * in every caller.
+ * do not inline them, because TSan must intercept the readers as well as the grace periods. ASan
+ * builds, which include UBSan, do not inline them either: UBSan would report the alignment of
+ * liburcu's reader struct in every caller.
  */
 #if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
@@ -85,9 +85,9 @@ struct mutex {
 #define lockdep_assert(cond)	((void)(cond))
 
 /*
- * liburcu maps the kernel's names to its own. Its struct rcu_head is larger, because it is made
- * for call_rcu(). That function is not used here, because it starts a thread in the user's
- * process.
+ * liburcu defines the kernel's names as macros for its own functions. The struct rcu_head of
+ * liburcu is larger than the one below, because call_rcu() needs more members. call_rcu() is not
+ * used here, because it starts a thread in the user's process.
  */
 #undef rcu_read_lock
 #undef rcu_read_unlock

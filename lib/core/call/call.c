@@ -93,8 +93,8 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 			break;
 		/*
 		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description belongs
-		 * to a later definition, removing the earlier one has published another table
-		 * before it. In that case, the table read below differs.
+		 * to a later definition, the earlier definition was removed before, which
+		 * published another table. In that case, the table that is read below differs.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -243,8 +243,8 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 }
 
 /*
- * Turns a call on the fast path into one with a frame. Slots are released in reverse order but
- * frames in any order, so a record in the gate replaces the slot. The record is made before the
+ * Turns a call on the fast path into a call with a frame. Slots must be released in reverse order,
+ * frames in any order. So a record in the gate replaces the slot. The record is made before the
  * slot is released, so that a scan always finds the call.
  */
 static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)

@@ -68,7 +68,7 @@ static noinline const struct dk__entry *unserved(const struct dk_call *c, struct
 	return DK__NO_ENTRY(unavailable ? -ENODEV : -ENOSYS);
 }
 
-/* Enters the function of c->entry. Counts the call at @at unless that is NULL. */
+/* Enters the function of c->entry. Counts the call at @at, unless @at is NULL. */
 static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot slot,
 					   const struct dkc_table *table,
 					   const struct dk__count *at, int how)
@@ -98,7 +98,7 @@ find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, 
 		c->entry = dkc_table_entry(table, id);
 		return enter_entry(c, slot, table, at, packed_how(packed));
 	}
-	/* the set may have bits that v1 lacks; the slow path ignores them */
+	/* the set may have bits that v1 lacks; the slow path ignores such bits */
 	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
 		return no_entry(slot, packed, DK__SLOWLY);
 	if (dkc_is_counted(table))

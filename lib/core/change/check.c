@@ -35,8 +35,8 @@ int dkc_check_function(const struct dk_impl *impl, bool fallback,
 	if (none == !!impl->fn)
 		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name);
 	/*
-	 * a function cannot be plain and boxed; a plain one needs a function that
-	 * unpacks its arguments
+	 * A function cannot be both plain and boxed. For a plain function, the declaration
+	 * must have a function that unpacks the arguments of boxed calls.
 	 */
 	if ((impl->flags & DK_IMPL_F_PLAIN) &&
 	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||

@@ -170,7 +170,7 @@ static void shorten(char *name, size_t most)
 		dkc_end_cut(name, most);
 }
 
-/* The longest names for which the text of a call fits. */
+/* The longest names with which the text of a call fits in DK_NAME_MAX bytes. */
 #define DKC_INSIDE_OP		56
 #define DKC_INSIDE_LABEL	30
 

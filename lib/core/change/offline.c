@@ -35,8 +35,8 @@ static bool is_online(const struct dkc_switch *s)
 }
 
 /*
- * Stores the state for readers. A reader of the lists that loads this state also reads the
- * changes before it: selftests/model/view.pml.
+ * Stores the state for readers. A reader of the lists that loads this state also loads everything
+ * that was stored before the state: selftests/model/view.pml.
  */
 static void set_visible(const struct dkc_switch *s)
 {

@@ -36,7 +36,7 @@ void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
 /* The outcome of routing a call by the rules. */
 struct dkc_outcome {
 	u64 ks;			/* the effective set, as far as it is masked */
-	u64 left;		/* functionalities that may have to be masked; bit 0 is number 1 */
+	u64 left;		/* what may still have to be masked; bit f - 1: functionality f */
 	bool is_known;		/* the members below are set */
 	struct dkc_at at;	/* the entry */
 	struct dkc_pick pick;	/* what serves the entry */
@@ -56,11 +56,11 @@ struct dkc_case {
 	unsigned int b;		/* the backend of @merged; its mask applies */
 	u32 work;		/* functions visited since the caller last set this to 0 */
 	u32 most_work;		/* if @work reaches this, the caller must release the lock */
-	const struct dkc_reg *ignored;	/* the registration without which @trial is routed */
+	const struct dkc_reg *ignored;	/* @trial is routed as if this were not registered */
 	struct dkc_outcome outcome, trial;
 };
 
-/* explain.c: dk_op_explain(). */
+/* explain.c: like dk_op_explain(), but called with the lock held. */
 void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		 const struct dk_obj *const *objs, unsigned int n,
 		 struct dk_explain *ex);

@@ -166,7 +166,7 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/* Assigns a counter to calls that @prov serves. If @prov is NULL, to calls without a function. */
+/* Assigns a counter to calls that @prov serves or, if @prov is NULL, that nothing serves. */
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {

@@ -46,7 +46,7 @@ static inline bool same_name(const char *a, const char *b, size_t len)
 	return x == y;
 }
 
-/* The slot at which the search for a name starts. */
+/* Returns the slot at which the search for a name starts. */
 static u32 first_slot(const struct dkc_optab *tab, u32 hash)
 {
 	return (u64)hash * tab->size >> 32;

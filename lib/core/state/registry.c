@@ -33,7 +33,7 @@ static bool has_hooks(const struct dk_registry *reg)
 	return h;
 }
 
-/* Returns the keys of the builtin fallbacks: calls skip them unless a function serves them. */
+/* Returns the keys of the builtin fallbacks. Calls skip such a key unless a function serves it. */
 static u64 builtin_set(const struct dk_layout *l)
 {
 	static const char * const names[] = {

@@ -30,7 +30,7 @@ bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view)
 		      dkc_may_serve(r);
 }
 
-/* Returns @op's newest registration in the block of a device, which is the last one. */
+/* Returns the newest registration of @op in the block of a device: the last one in the block. */
 static struct dkc_reg *first_reg_of(const struct dk_op *op, struct dkc_block *b)
 {
 	struct dkc_reg *r;
@@ -75,7 +75,7 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	return NULL;
 }
 
-/* Returns the newest registration at a key in @set, or NULL. Ignores those at alias keys. */
+/* Returns the newest registration at a key in @set, or NULL. Ignores alias keys. */
 static const struct dkc_reg *one_in(const struct dk_op *op,
 				    const struct dkc_device *dev, u64 set,
 				    const struct dkc_view *view)

@@ -324,9 +324,9 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 extern const struct dkc_index dkc_index_of_none;
 extern const struct dkc_table dkc_table_undefined;
 extern const struct dkc_table dkc_table_shutdown;
-/* Returns a table with which the slow path evaluates the rules. @flags are the operator's flags. */
+/* Returns a table that makes the slow path evaluate the rules. @flags are the operator's flags. */
 const struct dkc_table *dkc_table_resolve(unsigned int flags);
-/* Returns a table with which all calls take the slow path, which uses the full table. */
+/* Returns a table that sends all calls to the slow path. The slow path uses the full table. */
 const struct dkc_table *dkc_table_bypass(unsigned int flags);
 
 /*

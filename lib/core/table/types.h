@@ -193,10 +193,10 @@ enum dkc_table_kind {
 };
 
 /*
- * A hash table with open addressing: the tables of the devices that have their own functions, by
- * device number. A free slot has number 0, which stands for no device, and a copy of the
- * operator's own table. The first slot is always free, and at least one other slot is free, so
- * that every search ends.
+ * A hash table with open addressing: the tables of the devices that have functions of their own,
+ * by device number. A free slot has number 0 and the table for objects that are on none of these
+ * devices. The first slot is always free, and at least one other slot is free, so that every
+ * search ends.
  */
 struct dkc_device_tables {
 	union {
@@ -266,7 +266,7 @@ struct dk_op {
 		struct rcu_head rcu;
 		struct {			/* for writers, until the operator is retired */
 			struct dk_op *next;	/* in a change, or in the replaced operators */
-			const struct dk_op_decl *decl;	/* of the definition, even a pending one */
+			const struct dk_op_decl *decl;	/* the definition, also a pending one */
 		};
 	};
 	const struct dkc_table __rcu *table;	/* for calls */
@@ -275,7 +275,7 @@ struct dk_op {
 	struct dkc_reg __rcu *regs;
 	u64 sig;			/* hash of the signature, 0: unknown */
 	struct dkc_numbers __rcu *numbers;	/* the counters of fallbacks, or NULL */
-	struct dkc_args __rcu *args;	/* of the last definition; NULL: no definition had any */
+	struct dkc_args __rcu *args;	/* from the last definition; NULL: never described */
 	struct dkc_provider *definer;
 	struct dk_op *child[2];		/* in the tree of names: order.c */
 	struct dk_op *after;		/* the next one by name */
@@ -421,7 +421,7 @@ struct dk_registry {
 	u32 named;			/* backends with a private name */
 	const struct dkc_reg *ignored;	/* treated as absent, to explain a call; or NULL */
 	u32 flags;
-	/* from this slot of @ops on, counted from 1, operators may lack a table; 0: none does */
+	/* first slot of @ops, counted from 1, whose operator may lack a table; 0: none lacks one */
 	u32 unbuilt;
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
@@ -446,7 +446,7 @@ struct dk_registry {
 	u32 free_counter;		/* the first free one, 0: none */
 	u32 used_counters;
 	u64 lost_counts;		/* dkc_counts_lost() when counting began */
-	u64 withdrawn_counts;		/* calls of what was unregistered since the last reset */
+	u64 withdrawn_counts;		/* calls of functions removed since the last reset */
 	u64 past_counts;		/* calls before the last reset */
 	u64 times_counted;		/* how often counters were switched on */
 	u32 fallbacks_removed;		/* removed fallbacks whose calls may still be running */
