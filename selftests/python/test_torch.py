@@ -604,6 +604,8 @@ def run(name, arguments):
         err = f.read()
     return os.waitstatus_to_exitcode(os.wait()[1]), err
 
+if hasattr(torch, "func"):
+    torch.vmap(len)     # the first one imports torch._dynamo, here and not in each process
 for name in ["", *_live.PRIVATE]:
     if name and not hasattr(torch._C, name):
         continue

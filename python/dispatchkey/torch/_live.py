@@ -496,12 +496,16 @@ def local_state(of: Layout) -> tuple[KeySet, KeySet]:
 
 
 @contextmanager
-def without_modes() -> Iterator[None]:
-    """Disable PyTorch's modes and subclasses for the calls in the block."""
+def without_modes(with_function: bool = False) -> Iterator[None]:
+    """Disable PyTorch's modes and subclasses for the calls in the block.
+
+    with_function  __torch_function__ of subclasses, and of modes that are entered in the block,
+                   stays enabled
+    """
     c, overrides = pytorch()._C, sys.modules.get("torch.overrides")
     disable = getattr(c, "_DisableTorchDispatch", None)
     with ExitStack() as stack:
-        if hasattr(c, "DisableTorchFunction"):
+        if hasattr(c, "DisableTorchFunction") and not with_function:
             stack.enter_context(c.DisableTorchFunction())
         # In PyTorch 1.13, DisableTorchFunction does not disable modes.
         for _ in range(getattr(c, "_len_torch_function_stack", int)()):

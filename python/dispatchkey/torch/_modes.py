@@ -82,11 +82,16 @@ def _autocast(torch: Any, devices: Sequence[str], run: Run, t: Any) -> None:
         run(t)
 
 
-def _vmap(torch: Any, _devices: Sequence[str], run: Run, t: Any) -> None:
+def _vmap_of(torch: Any, run: Run) -> Run:
     places = (torch, getattr(torch, "func", None))
     vmap = next((p.vmap for p in places if hasattr(p, "vmap")), None) or \
         importlib.import_module("functorch").vmap
-    vmap(run)(t)
+    mapped: Run = vmap(run)
+    return mapped
+
+
+def _vmap(torch: Any, _devices: Sequence[str], run: Run, t: Any) -> None:
+    _vmap_of(torch, run)(t)
 
 
 def _requires_grad(torch: Any, _devices: Sequence[str], run: Run, t: Any) -> None:
@@ -103,7 +108,8 @@ MODES: dict[str, Callable[[Any, Sequence[str], Run, Any], None]] = {
     "no_grad": _no_grad, "inference_mode": _inference_mode, "autocast": _autocast, "vmap": _vmap}
 # The modes, and the properties of tensors.
 CHANGES = {**MODES, "requires_grad": _requires_grad, "inference": _inference}
-_CANNOT = (AttributeError, ImportError, NotImplementedError, RuntimeError, TypeError, ValueError)
+_CANNOT = (AssertionError, AttributeError, ImportError, NotImplementedError, RuntimeError,
+           TypeError, ValueError)
 
 
 def check(names: Sequence[str], known: Sequence[str], what: str) -> None:
@@ -119,6 +125,16 @@ def devices_of(keys: Sequence[KeySet]) -> list[str]:
     found = [b.name.lower() for ks in keys for b in ks.layout.backends if b.keyset.bits & ks.bits]
     private = {"privateuse1": _live.private_name()}
     return list(dict.fromkeys(private.get(name, name) for name in found)) or ["cpu"]
+
+
+def _enter(changes: Sequence[str], devices: Sequence[str], enter: Callable[[], Any]) -> None:
+    """Enter modes. If PyTorch refuses them, raise an error with its reason."""
+    try:
+        enter()
+    except _CANNOT as e:
+        reason = (str(e).splitlines() or [type(e).__name__])[0].rstrip(".: ")
+        raise error(errno.EOPNOTSUPP, f"PyTorch refuses {', '.join(changes)} on "
+                    f"{', '.join(devices)}", "NONE", reason) from None
 
 
 def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
@@ -142,14 +158,14 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
     value: Any = 0.0
     for _ in changes:
         value = [value]
+    if "vmap" in changes:
+        # In PyTorch 2, the first vmap imports torch._dynamo, which makes calls, and enters a mode
+        # of __torch_function__.
+        with _live.without_modes(with_function=True):
+            _enter(changes, devices, lambda: _vmap_of(torch, lambda t: t))
     with _live.without_modes():
         run(torch.tensor(value), ())
-        try:
-            run(torch.tensor(value), changes)
-        except _CANNOT as e:
-            reason = (str(e).splitlines() or [type(e).__name__])[0].rstrip(".")
-            raise error(errno.EOPNOTSUPP, f"PyTorch refuses {', '.join(changes)} on "
-                        f"{', '.join(devices)}", "NONE", reason) from None
+        _enter(changes, devices, lambda: run(torch.tensor(value), changes))
     return Effect(*(Bits(new & ~old, old & ~new) for old, new in zip(seen[0], seen[-1])))
 
 
