@@ -208,16 +208,22 @@ def _named(entry: Entry, source: str = "") -> str:
 # The keys whose functions do not redispatch, and what they call instead.
 _CALLS = {
     "Python": "__torch_dispatch__ of the mode or of the tensor's class",
+    "PreDispatch": "the mode that traces before autograd",
     **dict.fromkeys(("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode",
                      "FuncTorchGradWrapper", "FuncTorchBatched", "Batched", "BatchedNestedTensor",
                      "Functionalize"), "operators with other keys")}
 
 
+# The rules for CompositeImplicitAutograd and CompositeImplicitAutogradNestedTensor.
+_COMPOSITE = ("math kernel", "nested kernel")
+
+
 def _ends(hop: Hop) -> bool:
     """Return whether the call ends here, at a backend or a function that calls operators."""
     key, entry = hop.key, hop.why.route.entry
-    return not entry or entry.label == _mask.CALLED or hop.rule.endswith("math kernel") or \
-        key.name in _CALLS or \
+    return not entry or not key.number or entry.label == _mask.CALLED or \
+        hop.rule.endswith(_COMPOSITE) or key.name in _CALLS or \
+        key.functionality.name == "NestedTensor" or \
         bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
 
 
@@ -251,8 +257,6 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
             left -= hops[-1].key
         if hops[-1].key.name == "BackendSelect":
             left = made_on if name in _PINNED else left | made_on
-        if not left.highest.number:
-            break
         # The keys left are those of an argument or, if the operator takes none, the included set.
         nothing = KeySet(layout=registry.layout)
         with force(nothing if takes_any else left, nothing):
@@ -311,6 +315,7 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
     """
     layout, torch = _live.layout(), _live.pytorch()
     state = _live.local_state(layout)
+    kwargs = _which.with_default_device(operator, kwargs)
     with _live.without_modes():
         name, values = _which.call_of(operator, args, kwargs)
         schema = Schema(_live.Operator.read(name).schema)
