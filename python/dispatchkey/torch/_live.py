@@ -255,13 +255,18 @@ PYTHON_FUNCTION = "a Python function"
 def label(text: str) -> str:
     """Return the place where a function is registered as a label, which has no spaces.
 
-    For a function of torch.library, PyTorch 1.13 prints /dev/null and a line of another
-    file, and does not print the function's name.
+    For a function of torch.library, PyTorch 1.13 and 2.6 print /dev/null and a line of another
+    file, and do not print the function's name. PyTorch 2.14 prints the file in Python.
     """
     where = text.replace("registered at ", "")
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
         return PYTHON_FUNCTION
     return where.replace(" ", "_")[-LABEL_MAX:] or "unknown"
+
+
+def is_in_python(place: str) -> bool:
+    """Return whether a label is that of a function in Python."""
+    return place.endswith(PYTHON_FUNCTION) or bool(re.search(r"\.py:\d+$", place))
 
 
 class TableEntry(NamedTuple):

@@ -128,7 +128,7 @@ class _Tables:
 
     def is_python(self, entry: Entry) -> bool:
         """Return whether it is a Python function. To PyTorch, all of these are equal."""
-        return entry.label.endswith(_live.PYTHON_FUNCTION) and not entry.is_fallthrough
+        return _live.is_in_python(entry.label) and not entry.is_fallthrough
 
 
 def _function(entry: Entry) -> Function:
@@ -172,8 +172,6 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
     for i in range(len(fresh)):
         by_refreshers[frozenset(k for k in keys if i in refreshes[k])].append(i)
     for refreshers, indices in by_refreshers.items():
-        if not refreshers:
-            continue        # unchanged since the operator was made: a backend fallback or nothing
         rest = keys - refreshers
         for i in indices:
             # The keys whose functions change the entry, alone or together with all others.
@@ -184,7 +182,11 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
             sets = {frozenset(), others, *(frozenset({k}) for k in others)}
             found = {s: tables.of(refreshers | s)[i] for s in sets}
             found[others] = fresh[i]
-            if len({_function(e) for e in found.values()}) > 1:
+            if not refreshers and _live.is_in_python(fresh[i].label):
+                # Only registering a fallback refreshes the entry. PyTorch registers its own when
+                # it is loaded, so before any function in Python.
+                del found[others]
+            if {_function(e) for e in found.values()} != {_function(fresh[i])}:
                 key = Key(lib.dk_slot_key(layout._ptr, i), layout)
                 yield _Slot(key, refreshers, others, found, fresh[i])
 
@@ -235,6 +237,9 @@ class _Facts:
             self._is_before[o, k] = bool(next(iter(slot.candidates)))
 
     def by_order(self, slot: _Slot) -> None:
+        if not slot.refreshers:
+            return
+
         def possible(before: frozenset[Key]) -> bool:
             return all(any(self._is_before.get((o, k), True) for k in slot.refreshers)
                        if o in before else
@@ -289,7 +294,7 @@ def find(live: _live.Operator, layout: Layout) -> Found:
     """Find the entries in memory that are stale, or could be, depending on the order."""
     impls = live.impls()
     is_clean = _is_clean(live)
-    in_python = {m["key"] for m in impls if _live.label(m["text"]) == _live.PYTHON_FUNCTION}
+    in_python = {m["key"] for m in impls if _live.is_in_python(_live.label(m["text"]))}
     if not _can_be(Key(m["key"], layout) for m in impls) or is_clean and len(in_python) < 2:
         return Found(is_unexplained=is_clean is False)
     with Registry(layout, name="PyTorch", builtins=False) as registry, warnings.catch_warnings():
