@@ -462,6 +462,8 @@ def _unknown(name: str) -> Exception:
 def _hint(name: str, names: list[str]) -> str:
     """Suggest operators with a similar name, or what to do if there is none."""
     namespace = name.partition("::")[0] if "::" in name else "torch"
+    if namespace == "higher_order":
+        return "PyTorch calls higher-order operators in Python, without a table"
     known = {n.partition("::")[0] for n in names}
     if namespace != "torch" and known and namespace not in known:
         return did_you_mean(namespace, known) and did_you_mean(name, names) or \

@@ -119,7 +119,9 @@ class _Copies:
     def _empty(torch: Any, tensor: Any) -> Any:
         for options in ({"dtype": tensor.dtype}, {}):
             try:
-                return torch.empty(tuple(tensor.shape), device="meta", **options)
+                # A symbolic size has no number, such as that of a jagged dimension.
+                shape = [size if isinstance(size, int) else 2 for size in tensor.shape]
+                return torch.empty(shape, device="meta", **options)
             except (RuntimeError, NotImplementedError):
                 continue            # the device does not support the dtype, or there is no shape
         return torch.empty((), device="meta")
@@ -133,6 +135,23 @@ class _Copies:
             if copy is value:
                 return original
         return value
+
+
+def with_default_device(function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Add the default device of PyTorch 2 to the arguments of a function that makes tensors.
+
+    torch.set_default_device(), and a device used as a context manager, enter a mode of
+    __torch_function__, and without_modes() disables it.
+    """
+    devices, overrides = sys.modules.get("torch.utils._device"), sys.modules.get("torch.overrides")
+    mode = getattr(devices, "DeviceContext", None)
+    stack: list[Any] = getattr(overrides, "_get_current_function_mode_stack", list)()
+    found = [m.device for m in stack if mode and isinstance(m, mode)]
+    try:
+        is_maker = bool(found) and function in getattr(devices, "_device_constructors")()
+    except TypeError:       # the object is not hashable
+        is_maker = False
+    return {**kwargs, "device": found[-1]} if is_maker and kwargs.get("device") is None else kwargs
 
 
 def _is_pytorchs(function: Any) -> bool:
@@ -157,6 +176,11 @@ def _is_pytorchs(function: Any) -> bool:
     return module in _MODULES and any(
         found is function for place in (sys.modules.get(module), torch.Tensor)
         for found in vars(place).values())
+
+
+def _is_higher_order(function: Any) -> bool:
+    kind = getattr(sys.modules.get("torch._ops"), "HigherOrderOperator", None)
+    return isinstance(kind, type) and isinstance(function, kind)
 
 
 def _name_of(function: Any) -> str:
@@ -233,7 +257,12 @@ def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, 
                 raise TypeError(_expected(schema, wrong[0], values))
             return name, values
         return _ask(overload, name, args, kwargs)
+    # torch.library.custom_op() of PyTorch 2 returns an object that has the operator.
+    operator = getattr(operator, "_opoverload", operator)
     name = _name_of(operator)
+    if _is_higher_order(operator):
+        raise TypeError(f"{name} is a higher-order operator: PyTorch calls its functions in Python, "
+                        "without a table")
     if not callable(operator) or not _is_pytorchs(operator) and not _is_of_torch(operator, name):
         raise TypeError(f"{name} is not an operator, function or method of PyTorch: name the "
                         'operator that it calls, such as "aten::add.Tensor"')
