@@ -39,7 +39,7 @@ static const char usage_text[] =
 "  factorial [--on WHERE] N       compute N! modulo 2^32\n"
 "  copy [--to WHERE] [--from WHERE] [--queue N] [BYTES]\n"
 "                                 copy bytes (default 4000) between two objects;\n"
-"                                 --queue: make N copies, by calls that finish later\n"
+"                                 --queue: make N copies, by deferred calls\n"
 "  route [-v] OP [--on WHERE]...  print the function for a call with an object on\n"
 "                                 each WHERE; -v: also print rule, key and keysets\n"
 "  table OP [--on DEVICE]...      print the function of every functionality and\n"
@@ -273,7 +273,7 @@ static void transfer_bytes(unsigned long request, __u32 id, unsigned char *bytes
 		errx(EXIT_FAILURE, "cannot access an object: %s", strerror(errno));
 }
 
-/* Makes @n calls that finish later, or one call of sample::copy if @n is 0. Returns the device. */
+/* Makes @n deferred calls, or one call of sample::copy if @n is 0. Returns the device. */
 static __u32 copy_object(const __u32 ids[2], unsigned int n)
 {
 	struct dk_client_copy copy = { .dst = ids[0], .src = ids[1] };

@@ -135,7 +135,7 @@ c10::IValue cpu_arguments::to_cpu(const c10::IValue &value)
 	return value;
 }
 
-/* Copies to a card the memory that the CPU's function gave an argument, as set_() does. */
+/* Copies the storage that a CPU function such as set_() assigned to an argument to a card. */
 static c10::Storage new_on_card(const c10::Storage &memory, c10::Device card)
 {
 	const at::Tensor there = at::empty({ 0 }, at::TensorOptions(at::kByte).device(card));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Nodes as a page of man(7)."""
+"""Formats parsed reST nodes as a manual page in man(7)."""
 import re
 
 COLUMNS = 80
@@ -79,7 +79,7 @@ class Writer:
         return "".join(out)
 
     def text(self, text, inline=None):
-        """Adds lines that groff fills. None is mistaken for a request."""
+        """Adds lines that groff fills, with an escape before those that look like a request."""
         for line in (inline or self.inline)(text).splitlines():
             line = line.strip()
             if line:

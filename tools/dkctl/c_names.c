@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Lists the C names of the keys of layout v1, which are the constants in <linux/dispatchkey.h>. */
+/* Lists the C names of the keys of layout v1: the constants in <linux/dispatchkey.h>. */
 #include "dkctl.h"
 
 #include <string.h>

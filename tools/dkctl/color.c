@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Selects colours from the terminal's palette, which suit dark and light backgrounds. */
+/* Colours text with the terminal's palette, so it can be read on dark and light backgrounds. */
 #include "dkctl.h"
 
 #include <linux/dispatchkey_netlink.h>

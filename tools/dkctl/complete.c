@@ -137,7 +137,7 @@ static void put_set(struct completion *c)
 	c->goes_on = c->done > 0;
 }
 
-/* Completes a device, a set, or SET@DEVICE. Backends are included: their names are also keys. */
+/* Completes a device, a set, or SET@DEVICE. Names of backends are offered as names of keys. */
 static void put_argument(struct completion *c)
 {
 	const char *at = strrchr(c->word, '@');

@@ -112,7 +112,7 @@ struct reader {
 	char **next;
 	const char *bad;		/* the wrong option, or NULL */
 	const char *why;
-	unsigned int wants;		/* the option, if the last word is one that needs a value */
+	unsigned int wants;		/* the last word, if its value is missing; else 0 */
 	bool is_over;			/* "--" was read, so no more options follow */
 };
 

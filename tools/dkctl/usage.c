@@ -67,7 +67,7 @@ bool is_placeholder(const struct usage_word *w)
 	return w->len && isupper((unsigned char)w->text[0]);
 }
 
-/* Reads the terms of the kind of a word, such as FILTER. Returns false if there are none. */
+/* Reads the terms that a placeholder such as FILTER stands for. Returns false if it has none. */
 static bool read_terms(struct graph *g, const struct usage_word *w, struct part *p)
 {
 	const char *rest = g->s;

@@ -84,7 +84,7 @@ int fail_backend(struct live *v, const char *name);
 int fail_device(struct live *v, const char *name);
 int fail_provider(struct live *v, const char *name);
 int fail_op(struct live *v, const char *name);
-/* Checks an empty list: fails if a name in its filter does not exist. */
+/* Called for an empty list: fails if a name in the filter does not exist. */
 int check_names(struct live *v, const char *op, const char *provider);
 /* Reports an error of a filtered list. -ENOENT means that a name in the filter is unknown. */
 int fail_filtered(struct live *v, int err, const char *op, const char *provider);
@@ -92,7 +92,7 @@ int fail_filtered(struct live *v, int err, const char *op, const char *provider)
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_name)(struct live *v, const char *name));
 
-/* backend.c: true if it has a private name, functions, devices or providers, or is offline */
+/* backend.c: true for a backend with a private name, functions, devices or providers, or offline */
 bool backend_in_use(const struct dk_nl_backend *b);
 
 /* format.c: formatting shared by several subcommands */

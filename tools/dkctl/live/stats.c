@@ -140,7 +140,7 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
 }
 
-/* Prints the number of all calls, or of the listed ones. With a provider, no summary follows. */
+/* Prints how many calls were counted and, unless the filter has a provider, a summary. */
 static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
 		    const struct stats_summary *u)
