@@ -288,7 +288,7 @@ static int randn_traced_boxed(struct dk_call *c, void *args)
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }
 
-/* A redispatch uses the keys and the device of a generator if, and only if, its call did. */
+/* A redispatch uses the keys and the device of a generator only if the call has used them. */
 static void redispatch_uses_the_generator_of_its_call(void)
 {
 	static const struct dk_impl impls[] = {

@@ -83,7 +83,7 @@ static int run(struct dk_frame *c, unsigned int kind, struct dk_obj *x, int n, i
 
 /* ---- functions that run --------------------------------------------------------- */
 
-/* Each run has its own arguments and result; @times is the number of redispatches that add. */
+/* Each run has its own arguments and result. The function that serves @x adds @times * n. */
 static void batch_of(unsigned int kind, struct dk_obj x, int times)
 {
 	struct dk_frame c;

@@ -108,7 +108,7 @@ void t_release_and_join(pthread_t thread)
 
 bool t_is_unregistering(struct dk_provider *prov)
 {
-	/* -EBUSY while it is being unregistered, then -EINVAL */
+	/* -EBUSY while the provider is being unregistered, -EINVAL when it is unregistered */
 	return dk_op_undefine(prov, "bounded::none", NULL) != -ENOENT;
 }
 

@@ -439,7 +439,7 @@ static void entries_without_a_function(void)
 	check_nothing_is_called(DK_KEY_BITS(DK_AUTOGRAD_OTHER), -ENOTUNIQ);
 	t_close();
 	setup(none, ARRAY_SIZE(none));
-	/* nothing follows the fallthrough */
+	/* CPU falls through, with no key below it, and CUDA has no function */
 	check_nothing_is_called(DK_KEY_BITS(DK_CPU), -ENOSYS);
 	check_nothing_is_called(DK_KEY_BITS(DK_CUDA), -ENOSYS);
 	t_close();

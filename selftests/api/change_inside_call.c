@@ -314,7 +314,7 @@ static void array_changes_at_one_instant(void)
 
 /* ---- a change before the slot of a call keeps the table --------------------------- */
 
-/* In this order, no new table is allocated in the memory of the table that was read. */
+/* Registers first, so that no new table is allocated in the memory of the table that was read. */
 static void replace_old(void)
 {
 	add(&of_new);

@@ -55,7 +55,7 @@ static unsigned int num_expected;
 static void begin_change(struct expected_result *a, long to)
 {
 	w_store_release(a->changes, a->changes + 1);
-	w_fence();	/* a caller that reads the old number has called before the change */
+	w_fence();	/* a caller that reads the old number made its call before the change */
 	w_store(a->served_by, to);
 }
 

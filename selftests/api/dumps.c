@@ -72,7 +72,7 @@ static void state_and_table(void)
 	is_text(dk_op_list_keys,
 		"[CPU, FPGA, AutogradOther, AutogradCPU, AutogradCUDA, AutogradHIP, AutogradXLA, AutogradMPS, AutogradIPU, AutogradXPU, AutogradHPU, AutogradVE, AutogradLazy, AutogradMTIA, AutogradMAIA, AutogradPrivateUse1, AutogradPrivateUse2, AutogradPrivateUse3, AutogradMeta, AutogradNestedTensor, Tracer]");
 	CHECK_OK(dk_op_check(op, &t_why));
-	/* the check finds a table that was changed while it is registered */
+	/* dk_op_check() detects that the registered array was changed */
 	impls[5].flags = DK_IMPL_F_FALLTHROUGH;
 	/* refuses: dk_op_check EILSEQ TABLE */
 	CHECK_INT(dk_op_check(op, &t_why), -EILSEQ);

@@ -93,7 +93,7 @@ static void registries(void)
 	t_close();
 	CHECK_OK(dk_registry_free(NULL, &t_why));
 
-	/* the check finds a table that was changed while it is registered */
+	/* dk_registry_check() detects that a registered array was changed */
 	t_open("v1", 0);
 	t_join(&r_a, "a");
 	changing = t_impl(&r_def, DK_CPU, 1);

@@ -252,7 +252,7 @@ static int noted_below_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 	return noted_below(c, x, trace);
 }
 
-/* Does the same as a boxed fallback. */
+/* Does the same as noted_below_tracer(), but is a boxed fallback. */
 static int boxed_below(struct dk_call *c, void *args)
 {
 	note(((struct noted_args *)args)->trace, 5);

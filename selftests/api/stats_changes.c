@@ -90,7 +90,7 @@ static void counts_of_removed_functions_stay(void)
 	CHECK_OK(dk_impls_withdraw(&guest, c_tack_impls, &t_why));
 	CHECK_INT(c_get().gone, 2);
 	check_sum(6);
-	/* so does a fallback, and the next fallback begins at 0 */
+	/* the counts of a withdrawn fallback are gone, too, and the next fallback begins at 0 */
 	CHECK_OK(dk_impls_withdraw(&guest, &c_fallback, &t_why));
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), -1);
 	CHECK_INT(c_get().gone, 3);

@@ -194,7 +194,10 @@ static void pytorch_1_13(void)
 	compare("pytorch-1.13", 5, false);
 }
 
-/* SEMANTICS 1.8: a key without an entry is missing, and its fallthrough removes nothing. */
+/*
+ * SEMANTICS 1.8: a call at a key that the trimmed table lacks has no function. A fallthrough at
+ * such a key masks nothing out.
+ */
 static void trimmed_tables(void)
 {
 	compare("v1+trimmed", 0, true);

@@ -451,8 +451,8 @@ static void array_is_not_read_after_unregister(void)
 }
 
 /*
- * The same for a whole provider, after the provider's own grace period has ended. The other waiter
- * waits for a later grace period. An atomic call of another provider keeps it from ending.
+ * Unregisters a whole provider, after the provider's own grace period has ended. The other waiter
+ * waits for a later grace period, which an atomic call of another provider keeps from ending.
  */
 static void array_is_not_read_after_provider_unregister(void)
 {

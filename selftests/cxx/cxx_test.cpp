@@ -273,7 +273,7 @@ template <> struct dk::object<with_base> {
 	static const dk_obj *of(const with_base &x) { return &x; }
 };
 
-/* An abstract class, of which each backend has its own kind of tensor. */
+/* An abstract class, from which each backend derives its own tensor class. */
 struct any_tensor : dk_obj {
 	explicit any_tensor(dk_backend backend) : dk_obj(dk_obj_on(backend, 0)) {}
 	virtual int place() const = 0;

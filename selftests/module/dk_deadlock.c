@@ -176,7 +176,7 @@ static int legal_calls(void)
 
 /*
  * A wait with a deadline, and a wait for a device or backend to go offline, can end before the
- * call.
+ * call has returned.
  */
 static int legal_waits(void)
 {

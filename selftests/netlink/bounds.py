@@ -7,7 +7,7 @@ import genl
 import perm
 from dump import crowd, ours, expected_ops
 
-# Many times as much as, or at least twice as much as, one hold of the lock processes.
+# One hold of the lock compares at most 2100 names, so sorting the operators takes several holds.
 OPS = 6000 if os.environ.get("DK_BRIEF") else 20000
 DEVICES, TWINS = 256, 4096
 # All backends and functionalities of layout v1.
