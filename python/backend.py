@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Builds for "pip install ./python", by scripts/wheel, which also builds the library."""
+"""Builds the wheel for "pip install ./python". scripts/wheel does the work, with the library."""
 import os
 import shutil
 import subprocess

@@ -42,7 +42,7 @@ Documentation/python.rst.
 """
 from . import _command
 
-# This must be done before the other modules are imported, because that takes time.
+# Ctrl-C must also work while the other modules are imported, which takes time.
 if _command.name():
     _command.end_by_interrupt()
 

@@ -56,7 +56,7 @@ class Layout:
 
     @classmethod
     def _hint(cls, name: str) -> str:
-        """Return a hint for an unknown name: never another release, because its numbers differ."""
+        """Return a hint for an unknown name. Never suggests another release: its numbers differ."""
         names, release = [layout.name for layout in cls.all()], re.search(r"\d.*", name)
         same = [n for n in names if release and re.sub(r"^\D*", "", n) == release[0]]
         known = "" if not re.match(r"(pytorch-|v?\d+\.)\d", name) else \

@@ -49,7 +49,11 @@ Function = TypeVar("Function", bound=Union[Callable[..., Any], _Fallthrough])
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a registry: whether it is defined, its definer, its number of functions."""
+    """An operator of a registry.
+
+    definer        the provider that defined it, or ""
+    num_functions  the number of its registered functions
+    """
 
     name: str
     is_defined: bool
@@ -59,7 +63,12 @@ class Operator:
 
 @dataclass(frozen=True)
 class Registration:
-    """A registered function: its key, name and provider, and whether it is the newest."""
+    """A registered function.
+
+    label      the function's name, or ""
+    provider   the provider that registered it
+    is_active  whether it is the newest function at its key, and not offline
+    """
 
     key: Key
     label: str
@@ -69,7 +78,7 @@ class Registration:
 
 
 class _Kept:
-    """A function in the form that the library needs. Keep it until no call can be inside."""
+    """A function in the form that the library needs. Keep it until no call can be in it."""
 
     def __init__(self, registry: Registry, fn: Any, key: int, name: Optional[bytes],
                  label: str, definition: Optional[Definition], with_call: bool):
@@ -201,8 +210,8 @@ class _Registrar:
         """Register a function for all operators that have none at a key.
 
         The function is called with the Call and then the operator's arguments. With
-        `fallthrough` instead of a function, calls are routed past the key. Without fn,
-        returns a decorator.
+        `fallthrough` as fn, calls are routed as if the key were not in their keyset.
+        Without fn, returns a decorator.
         """
         if fn is None:
             return lambda f: self.fallback(key, f, label=label)
@@ -246,7 +255,8 @@ class Library(_Registrar):
             result = lib.dk_library_register(self._lib, why)
         if result < 0:
             raise from_diag(why, result)
-        # Does not include the Library: its reference to the registry would keep both alive.
+        # The handle does not include the Library, whose reference to the registry would keep both
+        # alive.
         self._handle = (self._lib, texts, self._kept)
         registry._handles.libraries[id(self._lib)] = self._handle
 
@@ -271,7 +281,7 @@ class Library(_Registrar):
         return name
 
     def close(self) -> None:
-        """Release all its registrations, and wait until no call is inside."""
+        """Release all registrations of the library, and wait for the calls of its functions."""
         libraries = self._registry._handles.libraries
         if id(self._lib) not in libraries:
             return
@@ -334,7 +344,7 @@ class _Handles:
                 self.users -= 1
 
     def release(self, milliseconds: int, why: _abi.dk_diag) -> int:
-        """Unregister everything and wait for its calls. Call again after -ETIMEDOUT."""
+        """Unregister all functions and wait for their calls. Call again after -ETIMEDOUT."""
         result = int(lib.dk_provider_unregister_timeout(self.provider, milliseconds, why))
         if result < 0:
             self.is_closing = result == -errno.ETIMEDOUT
@@ -659,7 +669,7 @@ class Registry(_Registrar):
         return int(obj.device)
 
     def _device_text(self, number: int) -> str:
-        """Return the name of a device, and whether it is offline; "" for number 0."""
+        """Return a device's name, with ", which is offline" if so; "" if there is no such device."""
         info = self._sized(_abi.dk_device_info)
         with self._handles.use() as ptr:
             if not number or lib.dk_registry_device(ptr, number, info) < 0:

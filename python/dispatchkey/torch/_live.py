@@ -484,8 +484,9 @@ def keyset(live: Any, of: Layout) -> KeySet:
     raw = getattr(live, "raw_repr", None)
     if raw:
         return KeySet(raw(), layout=of)
-    # PyTorch 1.13 prints neither a functionality without a backend nor a backend without a
-    # functionality. If a key with another functionality and backend is added, it prints both.
+    # In PyTorch 1.13, the printed form of a set omits a functionality without a backend and a
+    # backend without a functionality. Adding a key completes such a half, so both are printed.
+    # Two different keys are added in turn: the bits that both results have are those of the set.
     make, parse = getattr(pytorch()._C, "DispatchKeySet", None), optional("_dispatch_key_parse")
     if not make or not parse:
         return KeySet(str(live), layout=of)

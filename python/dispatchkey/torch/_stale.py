@@ -139,12 +139,13 @@ def _function(entry: Entry) -> Function:
 
 @dataclass
 class _Slot:
-    """An entry that can be stale: its value for each set of registrations that it can reflect."""
+    """An entry that can be stale, and what it contains for each order of registration."""
 
     key: Key
     refreshers: frozenset[Key]
     others: frozenset[Key]
-    # by the set of those keys in others that were registered before the last of refreshers
+    # candidates[S]: the entry if, of the keys in others, those in S were registered before the
+    # last of refreshers, and the rest after it
     candidates: dict[frozenset[Key], Entry]
     fresh: Entry
 

@@ -60,7 +60,7 @@ def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
 
 
 def devices_hint(layout: Layout) -> str:
-    """Return the devices that are named most often, and the number of the others."""
+    """Return a hint with the most common devices and the number of other devices."""
     names = devices(layout)
     common = [d for d in ("cpu", "cuda", "xpu", "mps", "meta", "privateuseone") if d in names]
     return f"devices are {', '.join(common)} and {len(names) - len(common)} others"
