@@ -120,7 +120,7 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 	int err;
 
 	if (!number && !name)
-		return dk_nl_deny(extack, NULL, "number or name of the backend is missing",
+		return dk_nl_deny(extack, NULL, "the number or the name of the backend is missing",
 				  -EINVAL);
 	if (number)
 		*backend = nla_get_u32(number);
@@ -132,7 +132,8 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 	if (err)
 		return dk_nl_deny(extack, name, why.text, err);
 	return !number || nla_get_u32(number) == *backend ? 0 :
-		dk_nl_deny(extack, name, "number and name belong to different backends", -EINVAL);
+		dk_nl_deny(extack, name, "the number and the name belong to different backends",
+			   -EINVAL);
 }
 
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
@@ -143,7 +144,7 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 	int err;
 
 	if (!number && !name)
-		return dk_nl_deny(extack, NULL, "number or name of the device is missing",
+		return dk_nl_deny(extack, NULL, "the number or the name of the device is missing",
 				  -EINVAL);
 	if (number)
 		*device = nla_get_u32(number);
@@ -154,7 +155,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		return dk_nl_deny(extack, name, why.text, err);
 	*device = obj.device;
 	return !number || nla_get_u32(number) == obj.device ? 0 :
-		dk_nl_deny(extack, name, "number and name belong to different devices", -EINVAL);
+		dk_nl_deny(extack, name, "the number and the name belong to different devices",
+			   -EINVAL);
 }
 
 /*

@@ -78,7 +78,7 @@ int dispatchkey_nl_backend_get_dumpit(struct sk_buff *skb, struct netlink_callba
 	if (!err)
 		err = dk_nl_forbid(cb->extack,
 				   attrs[DK_A_BACKEND_NUMBER] ?: attrs[DK_A_BACKEND_NAME],
-				   "a dump lists all backends: number and name are not allowed");
+				   "a dump lists all backends: a number or a name is not allowed");
 	while (!err && !dk_registry_backend(NULL, *last + 1, &backend)) {
 		header = dk_nl_message_begin(skb, cb);
 		err = dk_nl_message_end(skb, header,
@@ -132,7 +132,7 @@ int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	int err;
 
 	err = dk_nl_forbid(info->extack, info->attrs[DK_A_DEVICE_BACKEND],
-			   "a backend is only a filter of dumps");
+			   "this filter is allowed only in a dump");
 	if (!err)
 		err = dk_nl_find_device(info->attrs[DK_A_DEVICE_NUMBER],
 					info->attrs[DK_A_DEVICE_NAME], info->extack,
@@ -157,7 +157,7 @@ static int device_filter(struct netlink_callback *cb, unsigned int *backend)
 	if (!err)
 		err = dk_nl_forbid(cb->extack,
 				   attrs[DK_A_DEVICE_NUMBER] ?: attrs[DK_A_DEVICE_NAME],
-				   "a dump lists all devices or those of a backend: number and name are not allowed");
+				   "a dump lists all devices or those of a backend: a number or a name is not allowed");
 	if (!err && attrs[DK_A_DEVICE_BACKEND])
 		err = dk_nl_find_backend(attrs[DK_A_DEVICE_BACKEND], NULL, cb->extack,
 					 backend);

@@ -146,7 +146,7 @@ int dispatchkey_nl_stats_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!state && !reset && !info->attrs[DK_A_STATS_READERS])
 		return dk_nl_deny(info->extack, NULL,
-				  "state, reset or readers are missing", -EINVAL);
+				  "a request needs a state, a reset or the readers", -EINVAL);
 	if (state && !on && reset)
 		return dk_nl_deny(info->extack, reset,
 				  "counters cannot be disabled and reset in one request", -EINVAL);

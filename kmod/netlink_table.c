@@ -191,8 +191,8 @@ static int table_fill(struct sk_buff *skb, struct genl_info *info, u32 device)
 			return -EINTR;
 	} while (err == -EAGAIN && starts <= DK_NL_STARTS_MAX);
 	return err != -EAGAIN ? err :
-	       dk_nl_deny(info->extack, NULL, "the registry changed during each attempt to read it",
-			  err);
+	       dk_nl_deny(info->extack, NULL,
+			  "the registry changed during each attempt to read it: try again", err);
 }
 
 int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)

@@ -117,7 +117,8 @@ int dkn_error_no_family(struct dk_nl_error *e, int code)
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times)
 {
 	return dkn_error_set(e, -EAGAIN,
-			     "the registry changed during each of %u attempts to read it", times);
+			     "the registry changed during each of %u attempts to read it: try again",
+			     times);
 }
 
 int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad)

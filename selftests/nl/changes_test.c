@@ -53,7 +53,7 @@ TEST(a_list_that_changes_all_the_time)
 	EXPECT(!op);
 	EXPECT_EQ(fake_requests, 4);
 	EXPECT_STREQ(dk_nl_strerror(nl),
-		     "the registry changed during each of 4 attempts to read it");
+		     "the registry changed during each of 4 attempts to read it: try again");
 	interruptions = 0;
 	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
 	dk_nl_free(op);
