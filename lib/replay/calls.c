@@ -74,7 +74,7 @@ DK_REPLAY_RUN(end)
 	(void)w;
 	if (!g)
 		return dk_replay_refuse(r, -EINVAL,
-					"no include or exclude is open", "", 0);
+					"there is no include or exclude to end", "", 0);
 	*g->set = g->saved;
 	pop_guard(r);
 	return 0;

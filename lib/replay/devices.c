@@ -143,7 +143,7 @@ DK_REPLAY_RUN(backend)
 		pin = dk_key_backend(r->layout, key);
 		if (!pin)
 			return dk_replay_refuse(r, -EINVAL,
-						"this key belongs to no backend",
+						"expected a key of a private backend",
 						w->arg[1],
 						dk_replay_len(w->arg[1]));
 	}

@@ -249,7 +249,7 @@ static void put_verdict(struct dk_format *t, const struct dk_step *s, const char
 		put(t, "]");
 		break;
 	case DK_VERDICT_AMBIGUOUS:
-		put(t, "ambiguous: a backend that shares AutogradOther has a function, too");
+		put(t, "ambiguous: a backend of AutogradOther also has a function");
 		break;
 	case DK_VERDICT_MISSING:
 		put(t, "missing: no rule has a function");

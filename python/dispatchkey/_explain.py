@@ -72,7 +72,8 @@ class Entry:
 
     def __str__(self) -> str:
         if self.is_ambiguous:
-            return "ambiguous: a backend that shares AutogradOther has a function, too"
+            return ("ambiguous: both CompositeImplicitAutograd and a backend of AutogradOther have "
+                    "a function")
         if not self.is_served:
             return "nothing serves it"
         at = f"@{self.device}" if self.device else ""
@@ -229,7 +230,7 @@ def verdict_of(step: Step, ex: Explanation) -> str:
         what += " (fallthrough)"
     words = {
         "SERVES": f"serves: {what} [{ex.route.entry.rule}]",
-        "AMBIGUOUS": "ambiguous: a backend that shares AutogradOther has a function, too",
+        "AMBIGUOUS": "ambiguous: a backend of AutogradOther also has a function",
         "MISSING": "missing: no rule has a function",
         "NO_IMPL": "no: no usable backend fallback is registered" if step.rule == 10 else
                    "no: nothing is registered",

@@ -651,7 +651,7 @@ refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x
 refused "no such operator: a::b" "table a::b"
 refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
-refused "no include or exclude is open" "end"
+refused "there is no include or exclude to end" "end"
 for word in missing ambiguous; do
 	refused "the command route prints this word for a missing function: use another label: $word" \
 		"impl -f a::b CPU $word"

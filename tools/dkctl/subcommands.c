@@ -273,7 +273,7 @@ const struct subcommand subcommands[] = {
 		"stats", "[show] [FILTER...] | on | off | reset | readers all|admins",
 		"count the calls of each function",
 		"Shows the number of calls that each function served, if calls are counted, and\n"
-		"the number of operators that used each backend.\n",
+		"the number of operators that each backend served.\n",
 		run_live_stats, OPTIONS_LIVE | OPTION_USED, 0, -1,
 		.examples =
 		"  dkctl stats on                start to count\n"

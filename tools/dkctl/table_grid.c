@@ -165,7 +165,7 @@ void grid_describe(const struct grid_function *fn, char *buf, size_t size)
 		snprintf(buf, size, "nothing serves it");
 	} else if (fn->provenance == DK_NL_PROV_AMBIGUOUS) {
 		snprintf(buf, size,
-			 "ambiguous: a backend that shares AutogradOther has a function, too");
+			 "ambiguous: both CompositeImplicitAutograd and a backend of AutogradOther have a function");
 	} else {
 		n = snprintf(buf, size, "%s%s%s%s%s", fn->label, *fn->device_name ? "@" : "",
 			     fn->device_name, *fn->provider ? " of " : "", fn->provider);
