@@ -669,7 +669,7 @@ class Registry(_Registrar):
         return int(obj.device)
 
     def _device_text(self, number: int) -> str:
-        """Return a device's name, with ", which is offline" if so; "" if there is no such device."""
+        """Return a device's name, with ", which is offline" if so; "" if it does not exist."""
         info = self._sized(_abi.dk_device_info)
         with self._handles.use() as ptr:
             if not number or lib.dk_registry_device(ptr, number, info) < 0:

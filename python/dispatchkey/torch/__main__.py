@@ -135,7 +135,7 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
                             help="with its overload, such as aten::add.Tensor")
         parser.add_argument("--on", action="append", default=[], metavar="WORDS",
                             help="a tensor argument of the call; repeat --on for each. If the "
-                            "operator takes no tensor, the tensor that it makes")
+                            "operator takes no tensor, --on describes its result")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="PyTorch modes that are active during the call")
     parser.add_argument("--layout", metavar="FILE",

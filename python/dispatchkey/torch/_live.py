@@ -32,7 +32,7 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
 # The private functions of torch._C that this package calls, and what follows if one is missing.
 # Other releases can lack some. They are accessed only through internal() and optional().
 PRIVATE = {
-    "_EnablePythonDispatcher": "the argument types select the overload of a function",
+    "_EnablePythonDispatcher": "dispatchkey selects the overload by the argument types",
     "_dispatch_check_invariants": "fewer stale entries are found",
     "_dispatch_dump": "the registrations of an operator cannot be read",
     "_dispatch_dump_table": "the tables of operators and the fallbacks cannot be read",
