@@ -151,7 +151,7 @@ extern const struct dk_local dk_local_default;
 	X(LAYOUT_TWICE, EINVAL, "the layout has this name twice")	\
 	X(LAYOUT_LACKS, EINVAL, "missing from the text of the layout")		\
 	X(LAYOUT_SIZE, EINVAL,						\
-	  "a layout has at most 16 backends, 8 alias keys, and 64 backends and functionalities in all") \
+	  "at most 16 backends, 8 alias keys, and 64 backends and functionalities in total") \
 	X(LAYOUT_BLOCK, EINVAL,						\
 	  "neither the first nor the last functionality can be per backend") \
 	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\

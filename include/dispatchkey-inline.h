@@ -697,7 +697,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	const struct dk__count *at = NULL;
 	__u64 masked = ks;
 	unsigned long id = dk__lookup(table, &masked, b, place, how);
-	__u32 direct DK__NOT_SET;
+	__u32 direct;
 
 	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
 		id = DK__FOR_SLOW_PATH;

@@ -245,8 +245,7 @@ struct caller {
 	struct dk_op *op;
 	struct dk_obj x;
 	bool stop;
-	int err;		/* of a call that failed; the thread makes no calls until the test
-				 * sets @err to 0 */
+	int err;		/* of a failed call; no more calls until the test sets it to 0 */
 };
 
 static void call_on(void *data)

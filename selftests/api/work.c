@@ -8,8 +8,8 @@
 static struct mutex *watched;
 static const void *holder;		/* a task or a thread, or NULL */
 static unsigned int done[DKC_NUM_WORK], most_done[DKC_NUM_WORK];
-static unsigned int changes;		/* number of coming holds at whose end the registry's
-					 * generation is incremented */
+/* the number of coming holds at whose end the registry's generation is incremented */
+static unsigned int changes;
 
 void dk_test_hold_begins(const struct mutex *lock)
 {

@@ -178,8 +178,8 @@ static bool all_in_place(const struct dk_op *op, u32 size)
 }
 
 /*
- * Returns a number of slots of which at most half are used. It is up to four times as large if calls
- * can then find every device without a search.
+ * Returns a number of slots of which at most half are used. Returns up to four times as many slots
+ * if calls can then find every device without a search.
  */
 static u32 num_slots_for(const struct dk_op *op, u32 n)
 {

@@ -85,7 +85,7 @@ struct dkc_block {
 /* Counts how often a device or backend was taken online or offline. */
 struct dkc_offline {
 	unsigned long switches;		/* each switch cancels the waits that began before */
-	u64 over;			/* when a grace period after the last switch had ended, or 0 */
+	u64 over;	/* when a grace period after the last switch had ended, or 0 */
 };
 
 struct dkc_device {
@@ -316,7 +316,7 @@ enum dkc_tables {
 struct dkc_stat_block {
 	struct dkc_counts counts;
 	struct dkc_counter {
-		u64 base;	/* sum when assigned or reset; in a free counter, the next free one */
+		u64 base;	/* sum when assigned or reset; if free, the next free counter */
 		u64 provider;	/* number of the function's provider; 0 without one */
 	} counter[DKC_COUNTS];
 };
