@@ -521,7 +521,9 @@ template <class T> struct visit<T *, std::enable_if_t<is_object<std::remove_cv_t
 	}
 };
 
-template <class T> struct visit<std::optional<T>, std::enable_if_t<visit<T>::is>> {
+/* A specialisation of dk::object for the type itself takes precedence over those below. */
+template <class T> struct visit<std::optional<T>, std::enable_if_t<!is_object<std::optional<T>>() &&
+								   visit<T>::is>> {
 	static constexpr bool is = true, many = visit<T>::many;
 	template <class S> static void each(const std::optional<T> &x, S &sink)
 	{
@@ -531,7 +533,8 @@ template <class T> struct visit<std::optional<T>, std::enable_if_t<visit<T>::is>
 };
 
 template <class T> struct visit<std::reference_wrapper<T>,
-				std::enable_if_t<visit<std::remove_cv_t<T>>::is>> {
+				std::enable_if_t<!is_object<std::reference_wrapper<T>>() &&
+						 visit<std::remove_cv_t<T>>::is>> {
 	static constexpr bool is = true, many = visit<std::remove_cv_t<T>>::many;
 	template <class S> static void each(const std::reference_wrapper<T> &x, S &sink)
 	{

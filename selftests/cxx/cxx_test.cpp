@@ -247,6 +247,24 @@ template <> struct dk::object<std::shared_ptr<tensor>> {
 	static const dk_obj *of(const std::shared_ptr<tensor> &x) { return x.get(); }
 };
 
+/* The CPU's object of a pair. Without this specialisation, calls dispatch on its member dk. */
+struct pair_of {
+	dk_obj on_cpu, dk;
+};
+
+using pair_reference = std::reference_wrapper<pair_of>;
+using maybe_pair = std::optional<pair_of>;
+
+template <> struct dk::object<pair_reference> {
+	static constexpr bool is = true;
+	static const dk_obj *of(const pair_reference &x) { return &x.get().on_cpu; }
+};
+
+template <> struct dk::object<maybe_pair> {
+	static constexpr bool is = true;
+	static const dk_obj *of(const maybe_pair &x) { return x ? &x->on_cpu : nullptr; }
+};
+
 struct opaque;
 
 /* dk::object is specialised with an offset for these types, despite the member dk or the base. */
@@ -469,6 +487,17 @@ static void const_operators()
 	CHECK(more.impl<four>(twice, DK_CUDA) && twice(y) == 4);
 	twice_defined = {};
 	CHECK(twice(x) == -ENOENT);
+}
+
+/* A specialisation of dk::object for a std::optional or std::reference_wrapper is used. */
+static void specialised_wrappers()
+{
+	static dk::op<int(pair_reference, const maybe_pair &)> pairs{ "t::pairs" };
+	pair_of x{ dk_obj_on(DK_BACKEND_CPU, 0), dk_obj_on(DK_BACKEND_CUDA, 0) };
+	auto defined = pairs.define();
+	auto cpu = pairs.impl(DK_CPU, [](pair_reference, const maybe_pair &) { return 1; });
+
+	CHECK(pairs(x, std::nullopt) == 1 && pairs(x, x) == 1);
 }
 
 /* Calls dispatch on references in objects, on arrays, and on lists in braces. */
@@ -1338,8 +1367,9 @@ int main()
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
-		T(dispatched_on), T(const_operators), T(references_and_arrays), T(smart_pointers), T(by_keyset),
-		T(error_sentences), T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
+		T(dispatched_on), T(const_operators), T(specialised_wrappers), T(references_and_arrays),
+		T(smart_pointers), T(by_keyset), T(error_sentences), T(routes_and_labels),
+		T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
