@@ -498,6 +498,9 @@ template <class T, class = void> struct visit {
 template <class T>
 inline constexpr bool is_generator =
 	std::is_base_of_v<dk_generator, std::remove_cv_t<std::remove_pointer_t<T>>>;
+template <class T> inline constexpr bool is_generator<std::optional<T>> = is_generator<T>;
+template <class T>
+inline constexpr bool is_generator<std::reference_wrapper<T>> = is_generator<T>;
 
 template <> struct visit<dk_list> {
 	static constexpr bool is = true, many = false;

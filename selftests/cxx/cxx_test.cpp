@@ -885,6 +885,35 @@ static void generators_in_boxed_calls()
 	CHECK(dk_call_boxed(nullptr, random.decl(), &dk::local(), args) == 1);
 }
 
+/* Boxed calls also ignore a generator in a std::optional or a std::reference_wrapper. */
+static void wrapped_generators_in_boxed_calls()
+{
+	using reference = std::reference_wrapper<dk_generator>;
+	using maybe = std::optional<dk_generator *>;
+	using maybe_reference = std::optional<reference>;
+	using random_type = int(const tensor &, maybe, maybe_reference, reference);
+	static dk::op<random_type> random{ "t::wrapped" };
+	tensor x = on_cpu(1);
+	dk_generator g{ dk_obj_on(DK_BACKEND_CUDA, 0) }, none{};
+	auto put = [](int by) {
+		return [by](const tensor &, maybe, maybe_reference, reference) { return by; };
+	};
+	auto defined = random.define();
+	auto cpu = random.impl(DK_CPU, put(1)), cuda = random.impl(DK_CUDA, put(2));
+	struct {
+		const tensor *x;
+		maybe a;
+		maybe_reference b;
+		dk_generator *c;
+	} args{ &x, &g, g, &g };
+
+	static_assert(sizeof(reference) == sizeof(args.c));
+	CHECK(random(x, std::nullopt, std::nullopt, none) == 1);
+	CHECK(random(x, &g, std::nullopt, none) == 2);
+	CHECK(random(x, std::nullopt, g, none) == 2 && random(x, nullptr, std::nullopt, g) == 2);
+	CHECK(dk_call_boxed(nullptr, random.decl(), &dk::local(), &args) == 1);
+}
+
 static void fallbacks()
 {
 	tensor x = on_cpu(1);
@@ -1367,12 +1396,13 @@ int main()
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
-		T(dispatched_on), T(const_operators), T(specialised_wrappers), T(references_and_arrays),
-		T(smart_pointers), T(by_keyset), T(error_sentences), T(routes_and_labels),
-		T(long_labels), T(null_functions), T(labels_of_templates),
+		T(dispatched_on), T(const_operators), T(specialised_wrappers),
+		T(references_and_arrays), T(smart_pointers), T(by_keyset), T(error_sentences),
+		T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
-		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
+		T(generators_in_boxed_calls), T(wrapped_generators_in_boxed_calls),
+		T(fallbacks), T(schemas), T(libraries),
 		T(libraries_that_are_not_registered),
 		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
