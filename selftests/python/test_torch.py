@@ -18,7 +18,7 @@ import pytest
 
 import dispatchkey as dk
 from conftest import BUILD, TOP, run
-from dispatchkey.torch import _live
+from dispatchkey.torch import _live, _stale
 
 needs_pytorch = pytest.mark.skipif(importlib.util.find_spec("torch") is None,
                                    reason="no PyTorch for this Python")
@@ -887,6 +887,29 @@ def test_overridden_functions():
                 for i in registry.impls("t::f")] == [
                     ("Tracer", "c.cpp:3", True, True), ("CPU", "new.py:2", True, False),
                     ("CPU", "old.cpp:1", False, False)]
+
+
+@pytest.mark.parametrize("fallback, place, candidates", [
+    # PyTorch's own fallback precedes a function in Python, so the entry is stale
+    ("Fallback.cpp:1", "f.py:12", {"Fallback.cpp:1"}),
+    ("Fallback.cpp:1", "/" + "x" * 200 + "/f.py:12", {"Fallback.cpp:1"}),
+    # a fallback in Python may precede it or not
+    ("fallback.py:1", "f.py:12", {"fallback.py:1", "0 f.py:12"}),
+    ("a Python function", "f.py:12", {"a Python function", "0 f.py:12"}),
+    ("Fallback.cpp:1", "f.cpp:12", {"Fallback.cpp:1", "0 f.cpp:12"}),
+], ids=["python", "long", "both", "nameless", "cpp"])
+def test_entries_that_only_a_fallback_refreshes(fallback, place, candidates):
+    """Up to PyTorch 2.7, a function at FuncTorchBatchedDecomposition refreshes no entry."""
+    layout = dk.Layout("pytorch-2.6")
+    live = _live.Operator("t::f", "name: t::f\nschema: t::f(Tensor a) -> Tensor\n"
+                          f"FuncTorchBatchedDecomposition[alias]: registered at {place} :: (none) "
+                          "[ boxed ]\n", "")
+    with dk.Registry(layout, builtins=False) as registry:
+        for key in ("FuncTorchBatched", "Negative"):
+            registry.fallback(key, _live._never, label=fallback)
+        slots = list(_stale._slots(_stale._Tables(live, layout, registry), layout))
+    assert [slot.key.name for slot in slots] == ["FuncTorchBatched"]
+    assert {e.label for e in slots[0].candidates.values()} == candidates
 
 
 def test_picture(fake, tmp_path):

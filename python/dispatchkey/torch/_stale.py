@@ -117,8 +117,10 @@ class _Tables:
             for i, m in enumerate(self._impls):
                 if Key(m["key"], self._layout) in keys:
                     fn: Any = fallthrough if "fallthrough" in m["flags"] else _live._never
-                    label = f"{i} {_live.label(m['text'])}"
-                    self._registry.impl(name, m["key"], fn, label=label[:_live.LABEL_MAX])
+                    # The end of a place, such as ".py:12", shows whether it is in Python.
+                    number, place = f"{i} ", _live.label(m["text"])
+                    label = number + place[-(_live.LABEL_MAX - len(number)):]
+                    self._registry.impl(name, m["key"], fn, label=label)
             self._known[keys] = list(self._registry.table(name)._entries)
         return self._known[keys]
 
@@ -183,9 +185,10 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
             sets = {frozenset(), others, *(frozenset({k}) for k in others)}
             found = {s: tables.of(refreshers | s)[i] for s in sets}
             found[others] = fresh[i]
-            if not refreshers and _live.is_in_python(fresh[i].label):
+            if not refreshers and _live.is_in_python(fresh[i].label) and \
+                    not _live.is_in_python(found[frozenset()].label):
                 # Only registering a fallback refreshes the entry. PyTorch registers its own when
-                # it is loaded, so before any function in Python.
+                # it is loaded, so before any function in Python. A fallback in Python can follow.
                 del found[others]
             if {_function(e) for e in found.values()} != {_function(fresh[i])}:
                 key = Key(lib.dk_slot_key(layout._ptr, i), layout)
