@@ -19,7 +19,7 @@ need_command mmdebstrap chroot unshare qemu-system-x86_64
 	skip_all "no packages: make deb, and set DK_DEBS to build/deb"
 suite=${DK_SUITE:-bookworm}
 root=$st_tmp/root
-plan 22
+plan 23
 
 # Runs a command in the root. dkms needs /proc, which is mounted only for this command.
 inside() {
@@ -82,6 +82,8 @@ ok "programs with the installed libraries build and run" test_of build
 ok "the Python package is installed" apt_install $(packages python3-dispatchkey)
 ok "the Python package runs with the system's library" test_of python
 ok "the HTML pages are installed" test -s "$root/usr/share/doc/dispatchkey/html/index.html"
+ok "the specification of the netlink family is installed, and not compressed" \
+	test -s "$root/usr/share/doc/dispatchkey/dispatchkey.yaml"
 
 read -r -d '' older newest <<<"$(kernels)"
 like "the archive has an older kernel and the newest" "*?-amd64 *?-amd64" "$older $newest"
