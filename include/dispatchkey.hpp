@@ -2014,7 +2014,9 @@ private:
 	static int unpack(dk_call *c, void *at, std::index_sequence<N...>)
 	{
 		(void)at;
-		return reinterpret_cast<function>(dk_call_fn(c))(c, pack::template get<N, A>(at)...);
+		const auto fn = reinterpret_cast<function>(dk_call_fn(c));
+
+		return fn(c, pack::template get<N, A>(at)...);
 	}
 	static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
 
