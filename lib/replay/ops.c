@@ -269,7 +269,7 @@ static int check_label(struct dk_replay *r, const char *label, bool is_fallthrou
 	const char *why = NULL;
 
 	if (dk_replay_eq(label, "missing") || dk_replay_eq(label, "ambiguous"))
-		why = "route prints this word for a call without a function: use another label";
+		why = "route prints this word instead of a function: use another label";
 	else if (!is_fallthrough && dk_replay_eq(label, "fallthrough"))
 		why = "use option -f for a fallthrough, or another label";
 	return why ? dk_replay_refuse(r, -EINVAL, why, label, dk_replay_len(label)) : 0;

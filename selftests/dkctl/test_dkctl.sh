@@ -653,9 +653,9 @@ refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
 refused "there is no include or exclude to end" "end"
 for word in missing ambiguous; do
-	refused "route prints this word for a call without a function: use another label: $word" \
+	refused "route prints this word instead of a function: use another label: $word" \
 		"impl -f a::b CPU $word"
-	refused "route prints this word for a call without a function: use another label: $word" \
+	refused "route prints this word instead of a function: use another label: $word" \
 		"fallback CPU $word"
 done
 refused "use option -f for a fallthrough, or another label: fallthrough" \
