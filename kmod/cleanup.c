@@ -110,7 +110,7 @@ void dkc_module_cleanup(const struct module *mod)
 			pr_warn("module %s was unloaded with registered hooks, which were unregistered\n",
 				mod->name);
 		while (find_left(reg, mod, name)) {
-			pr_warn("module %s was unloaded with provider %s, which is now unregistered: this may block module loading\n",
+			pr_warn("module %s was unloaded without unregistering provider %s: doing so now may block module loading\n",
 				mod->name, name);
 			dkc_owner_unregister(reg, mod, name);
 		}

@@ -63,7 +63,7 @@ fi
 ok "insmod loads dispatchkey" load dispatchkey
 # not counting the kernel's message about an out-of-tree module
 is "loading dispatchkey prints one line to the log" 1 "$(klog 'dispatchkey: ' | grep -vc 'taint')"
-is "this line has the version, the layout and the ABI" 1 \
+is "the line in the log has the version, the layout and the ABI" 1 \
 	"$(log_lines "dispatchkey: version $version, layout v1, ABI [0-9]+\$")"
 is "sysfs shows the version" "$version" "$(cat $sys/version)"
 is "sysfs shows the source version" "$(field srcversion)" "$(cat $sys/srcversion)"
@@ -72,9 +72,9 @@ ok "dispatchkey is not in sysfs after rmmod" test ! -e $sys
 ok "dispatchkey can be loaded again" load dispatchkey
 klog_mark
 
-# ---- its symbols ------------------------------------------------------------------
+# ---- namespace of the symbols ------------------------------------------------------------------
 
-# The same module, except that it imports another namespace.
+# A copy of dk_forgetful.ko that imports another namespace.
 sed 's/import_ns=DISPATCHKEY/import_ns=DISPATCHKEX/' "$forgetful" >"$st_tmp/dk_forgetful.ko"
 refused "a module that does not import the namespace does not load" insmod "$st_tmp/dk_forgetful.ko"
 like "the log contains the reason why it does not load" \
@@ -86,28 +86,28 @@ klog_mark
 
 # ---- a driver that forgets to unregister ------------------------------------------
 
-left='dispatchkey: .*dk_forgetful was unloaded with provider forgetful,'
+left='dispatchkey: .*dk_forgetful was unloaded without unregistering provider forgetful:'
 ok "a driver that does not unregister can be unloaded" unload dk_forgetful
-is "the log names the unloaded module and its provider" 1 "$(log_lines "$left")"
+is "the log names the unloaded module and the provider" 1 "$(log_lines "$left")"
 is "the log reports the hooks of the unloaded module" \
 	1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
 klog_mark
-ok "the driver can be loaded again, so nothing of it stays registered" load dk_forgetful
+ok "the driver can be loaded again, so none of its registrations are left" load dk_forgetful
 ok "the driver can be unloaded again" unload dk_forgetful
 klog_mark
 refused "peer bug 05: a module fails to load after it has registered" insmod "$forgetful" fail=1
-is "peer bug 05: its registrations are removed, and the log names its provider" \
+is "peer bug 05: the module's registrations are removed, and the log names its provider" \
 	1 "$(log_lines "$left")"
 klog_mark
-ok "a driver with a registry of its own, which it does not free, loads" load dk_forgetful own=1
+ok "a driver loads that allocates a registry and does not free it" load dk_forgetful own=1
 ok "the driver with that registry can be unloaded" unload dk_forgetful
 is "the log names the provider in that registry" 1 "$(log_lines "$left")"
-is "the log reports its hooks in that registry" \
+is "the log reports the hooks in that registry" \
 	1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
 klog_mark
 
-ok "a driver that does not release an operator loads" load dk_forgetful hold=1
-ok "the driver with that operator can be unloaded" unload dk_forgetful
+ok "a driver loads that does not release an operator" load dk_forgetful hold=1
+ok "the driver that holds an operator can be unloaded" unload dk_forgetful
 klog_mark
 
 # ---- a driver that does not complete a call -----------------------------------------
@@ -118,15 +118,16 @@ waited='dispatchkey: unfinished waits for a call: selftest::unfinished unfinishe
 waited+='\(deferred\)\[[0-9]+\] 1[0-9]{4} ms$'
 ok "within 20 seconds, the log names the call that rmmod waits for" within 20 log_tells "$waited"
 ok "the deferred call is completed" complete_call
-ok "rmmod ends after the call" wait $!
+ok "rmmod ends after the deferred call is completed" wait $!
 klog_mark
-ok "a driver with a deferred call that does not unregister loads" load dk_unfinished forget=1
+ok "a driver loads that has a deferred call and does not unregister" load dk_unfinished forget=1
 rmmod dk_unfinished &
-left='dispatchkey: module dk_unfinished was unloaded with provider unfinished, .*may block module loading$'
+left='dispatchkey: module dk_unfinished was unloaded without unregistering provider unfinished: '
+left+='.*module loading may block until the calls of the provider return$'
 ok "the log names the provider that is still registered" within 20 log_tells "$left"
 ok "rmmod still waits for the deferred call" kill -0 $!
 ok "the call of the driver that does not unregister is completed" complete_call
-ok "rmmod ends after that call" wait $!
+ok "rmmod of that driver ends after the call is completed" wait $!
 klog_mark
 
 ok "dispatchkey unloads after these drivers" unload dispatchkey
