@@ -953,9 +953,9 @@ int dk_nl_stats_reset(struct dk_nl *nl);
  * @readers: of enum dk_nl_readers; stays set until the module is unloaded, even
  *	while counters are disabled
  *
- * If only administrators may read them, a user without CAP_NET_ADMIN gets no sum
- * from dk_nl_stats_get() and no calls from dk_nl_provider_get(); dk_nl_counters()
- * fails with -EPERM.
+ * If only administrators may read the counters, then for a user without CAP_NET_ADMIN
+ * @has_count of dk_nl_stats_get() and @has_calls of dk_nl_provider_get() are 0, and
+ * dk_nl_counters() fails with -EPERM.
  *
  * Context: Waits for the module.
  * Return: 0, or an error listed at the top of this header.

@@ -44,9 +44,10 @@ enum dk_note_kind {
  * @to_kind: kind of the key in the result
  * @reserved: zero
  * @name: name of the key in the set or, for ADDED and ALONE, in the result. A backend's
- *	name ends with "Bit"; for bits without meaning it is "0x..." For TOP, it is the highest
- *	key that is not lost
- * @other: name of the key in the result, for RENAMED and CHANGED; for TOP, the highest key
+ *	name ends with "Bit"; for bits without meaning it is "0x...". For TOP: the key of the
+ *	set with the highest priority that is not lost
+ * @other: name of the key in the result, for RENAMED and CHANGED. For TOP: the key with the
+ *	highest priority in the result
  */
 struct dk_note {
 	__u32 kind;

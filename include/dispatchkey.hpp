@@ -1156,8 +1156,8 @@ struct params_of<F, std::void_t<decltype(&F::operator())>>
 	: call_operator<decltype(&F::operator())> {};
 
 /*
- * True if an argument of type A can be passed as a P, and both are the same type. References
- * and const may differ, also the const of what a pointer points to.
+ * takes<P, A>: true if an argument of type A can be passed as a P, and both are the same type,
+ * apart from references, const, and const of a pointer's target.
  */
 template <class T> struct bare {
 	using type = std::remove_cv_t<std::remove_reference_t<T>>;
@@ -2101,8 +2101,8 @@ private:
 /*
  * A dk_library and its provider: definitions and functions of one namespace. The
  * destructor releases all of them; release() with a dk_handle releases a single one.
- * The functions have names and no state: impl<f>(op). Converts to false if the library
- * was not registered, or was released.
+ * Only functions without state, such as named ones, can be registered: impl<f>(op).
+ * Converts to false if the library was not registered, or was released.
  */
 class library {
 public:

@@ -105,7 +105,7 @@ static void event_merge(struct dk_nl_event *old, const struct dk_nl_event *e)
 	old->count += e->count;
 }
 
-/* Counts the events that @e stands for as lost. send_events() reports the number. */
+/* Adds the events that @e represents to the number of lost events, which send_events() reports. */
 static void event_drop(const struct dk_nl_event *e)
 {
 	spin_lock(&events.lock);

@@ -216,8 +216,8 @@ static bool note_change(const struct dk_translation *t, unsigned int key,
 }
 
 /*
- * Notes a building block, if the set has no backends. Otherwise there are notes on its runtime
- * keys.
+ * Writes a note on a building block if the set has no backends. If it has backends, the notes are
+ * on the block's runtime keys.
  */
 static bool note_block(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
@@ -236,7 +236,7 @@ static bool note_added(const struct dk_translation *t, unsigned int slot,
 	return note_key(n, DK_NOTE_ADDED, t->to, key);
 }
 
-/* Notes a building block that has lost its backends. */
+/* Writes a note on a building block that has lost its backends. */
 static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	if (!dkc_is_per_backend(t->to, f) || !has_functionality(t->to, t->result, f) ||

@@ -44,8 +44,9 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 
 /*
  * Called with the list's lock held. A caller may wrongly initialize @d again while a
- * call is deferred with it. If no other call was deferred since, @d is still the first
- * in the list. It stays there for that call, and this returns -EBUSY.
+ * call is deferred with it. If no other call was deferred since, @d is still first in
+ * the list. In that case this leaves @d in the list for the earlier call and returns
+ * -EBUSY.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)

@@ -36,8 +36,8 @@ struct dkc_claim {
  */
 int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
 /*
- * Refuses @impl because of @old. The text is "operator key: f1 (a) -> f2 (b)", for a fallback
- * without the operator.
+ * Refuses @impl because of @old. The text is "operator key: f1 (a) -> f2 (b)". For a fallback it
+ * begins with the key.
  */
 int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason, const struct dkc_reg *old,
 		   const struct dk_impl *impl, const struct dkc_provider *prov);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits
- * for one grace period, drains the gate, and frees only after that. It never fails for lack of
- * memory.
+ * for one grace period and then for running calls, and frees only after that. It never fails for
+ * lack of memory.
  */
 #include "change.h"
 

@@ -104,7 +104,10 @@ void dkc_change_cancel(struct dkc_change *ch)
 	}
 }
 
-/* Returns a copy of the full table with counters. If there is no copy, the slow path counts. */
+/*
+ * Returns a copy of the full table with counters. If the copy cannot be allocated, returns a table
+ * that sends all calls to the slow path, which counts them.
+ */
 static const struct dkc_table *table_counted(const struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
 {
@@ -214,9 +217,9 @@ void dkc_change_commit(struct dkc_change *ch)
 }
 
 /*
- * Removal must not fail. If the allocation of a table fails, the operator is served by the
- * evaluator until dkc_change_rebuild() has built the table. That function is called after the
- * drain, if not earlier.
+ * Removal must not fail. If a table cannot be allocated, calls of its operator evaluate the rules
+ * until dkc_change_rebuild() has built the table. That function is called after the wait for
+ * running calls, if not earlier.
  */
 void dkc_change_force(struct dkc_change *ch)
 {

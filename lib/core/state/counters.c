@@ -2,12 +2,12 @@
 /*
  * Counts how often each function served each operator.
  *
- * Counters are numbered from 1; 0 means no counter. A struct dkc_block has the counters of its
- * functions. An operator has a counter for calls without a function, and one for each slot at
- * which a backend fallback serves it. Counters are assigned before a table is published, so that
- * calls never allocate memory, and released when no call that uses them is running.
- * Counter 0 counts the calls that have no counter. While counting is disabled, nothing
- * has a counter.
+ * Counters are numbered from 1; number 0 means that there is no counter. A struct dkc_block has the
+ * counters of its functions. An operator has a counter for calls without a function, and one for
+ * each slot at which a backend fallback serves it. Counters are assigned before a table is
+ * published, so that calls never allocate memory, and released when no call that uses them is
+ * running. Calls without a counter of their own are added to the shared counter 0. While counting
+ * is disabled, nothing has a counter.
  *
  * Each CPU or thread increments its own counters, in blocks of DKC_COUNTS. No other CPU or thread
  * writes them. The value of a counter is the sum over CPUs or threads minus its base, which is

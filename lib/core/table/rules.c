@@ -75,7 +75,10 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	return NULL;
 }
 
-/* Returns the newest registration at a key in @set, or NULL. Ignores alias keys. */
+/*
+ * Returns the first registration at a key in @set in the order of dkc_next_reg_on(), or NULL.
+ * Ignores alias keys.
+ */
 static const struct dkc_reg *one_in(const struct dk_op *op,
 				    const struct dkc_device *dev, u64 set,
 				    const struct dkc_view *view)
