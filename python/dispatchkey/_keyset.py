@@ -248,8 +248,9 @@ class Note:
                "alone" (a functionality without a backend, routed as if on the first one)
                or "top" (another key has the highest priority)
     name       the key in the set; for "added" and "alone", the key in the result;
-               for "top", the highest key that is not lost
-    other      the key in the result, for "renamed" and "changed"; for "top", the highest key
+               for "top", the key of the set with the highest priority that is not lost
+    other      the key in the result, for "renamed" and "changed";
+               for "top", the key with the highest priority in the result
     from_kind  the kind of the key in the set, such as "per-backend"
     to_kind    the kind of the key in the result
     """

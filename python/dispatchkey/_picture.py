@@ -61,7 +61,10 @@ def _page(title: str, description: str, width: int, height: int, body: str) -> s
 
 
 class _Grid:
-    """Draws the picture of a table, part by part, from top to bottom. The next is at y."""
+    """Draws the picture of a table, part by part, from top to bottom.
+
+    The next part begins at self.y.
+    """
 
     def __init__(self, table: Table):
         self._table, self.body, self.y, self.width = table, "", MARGIN, 0
@@ -175,7 +178,10 @@ _INDENT = MARGIN + 13 * LETTER
 
 
 class _Steps:
-    """Draws the picture of an explanation, part by part, from top to bottom. The next is at y."""
+    """Draws the picture of an explanation, part by part, from top to bottom.
+
+    The next part begins at self.y.
+    """
 
     def __init__(self, ex: Explanation):
         self._ex, self.body, self.y, self.width = ex, "", MARGIN, 0

@@ -203,8 +203,8 @@ def is_described() -> bool:
 def _first_difference(_version: str, of: Layout) -> str:
     """Describe the first key that PyTorch numbers or names differently from the layout, or "".
 
-    Compares the number of backends, and the number and bits of each name and the name of each
-    number, as far as this PyTorch reports them.
+    Compares three things, if this PyTorch reports them: how many backends there are, which number
+    and bits each key name has, and which name each key number has.
     """
     c = pytorch()._C
     parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")

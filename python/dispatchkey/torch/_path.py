@@ -32,8 +32,8 @@ class Hop:
 
     key    the key that the call is routed by
     where  the place in the sources where the function is registered; "" if there is none
-    rule   the rule that selected it, in PyTorch's words; begins with "stale" if the entry
-           is older than registrations for which PyTorch did not refresh its table
+    rule   the rule that selected it, in PyTorch's words; begins with "stale" if PyTorch
+           did not update the entry after later registrations
     why    the explanation of this step
     stale  of a stale entry, the key that the function is registered at; else ""
     """

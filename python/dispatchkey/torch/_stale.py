@@ -129,7 +129,10 @@ class _Tables:
         return str(self._impls[number]["key"])
 
     def is_python(self, entry: Entry) -> bool:
-        """Return whether it is a Python function. To PyTorch, all of these are equal."""
+        """Return whether the entry's function is in Python.
+
+        PyTorch cannot tell Python functions apart.
+        """
         return _live.is_in_python(entry.label) and not entry.is_fallthrough
 
 
@@ -187,8 +190,9 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
             found[others] = fresh[i]
             if not refreshers and _live.is_in_python(fresh[i].label) and \
                     not _live.is_in_python(found[frozenset()].label):
-                # Only registering a fallback refreshes the entry. PyTorch registers its own when
-                # it is loaded, so before any function in Python. A fallback in Python can follow.
+                # Only registering a fallback refreshes the entry. PyTorch registers its fallbacks
+                # when it is loaded, which is before any Python function is registered. A fallback
+                # in Python can be registered later.
                 del found[others]
             if {_function(e) for e in found.values()} != {_function(fresh[i])}:
                 key = Key(lib.dk_slot_key(layout._ptr, i), layout)
