@@ -51,7 +51,7 @@ reasons() { # LOG
 	grep -aE '^not ok  |: not killed: ' "$1" | head -n 5 | grep . || tail -n 3 "$1"
 }
 
-# Prints the result of a step in one line, and its log only if it failed.
+# Prints the result of a step in one line, and the log only if the step failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
 	[ "$4" -ne 0 ] || echo "$6" >"$(time_file "$1")"
@@ -96,7 +96,7 @@ tap() {
 	"$@" >"$log" 2>&1 </dev/null || status=$?
 	read -r -a counts < <(scripts/ktap-count --brief "$log")
 	if [ ${#counts[@]} -ne 3 ]; then
-		echo "[the log cannot be counted]" >>"$log"
+		echo "[the tests in this log could not be counted: no complete KTAP]" >>"$log"
 		counts=(0 1 0)
 	fi
 	# If the command fails but none of its tests did, this is counted as one failure.
@@ -158,8 +158,8 @@ no_test() {
 	printf '%s: %-47s skipped\n    | skipped: %s\n' "$me" "$1" "$2"
 }
 
-# lane NAME FUNCTION [ARGUMENT...] - runs steps in parallel with the following ones. Their
-# output is kept until join, so the order of the report is always the same.
+# lane NAME FUNCTION [ARGUMENT...] - runs steps in the background. Their output is kept
+# until join, so the order of the report is always the same.
 lanes=()
 lane() {
 	local name=$1
@@ -229,7 +229,7 @@ finish() {
 
 with_make() { make -j"$jobs" O="$build" "$@"; }
 build_all() { with_make all; }
-# Without CC=, kselftest would set its own, and make would use that to build again.
+# Without CC=, kselftest would set another compiler, and make would build everything again with it.
 selftest() { # TARGET...
 	make -s -C selftests run_tests TARGETS="$*" DK_ONLY=user DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
@@ -276,7 +276,8 @@ build_programs() {
 		CC="$CC"
 }
 
-# Builds the driver outside the tree here; the same test loads it in the virtual machine.
+# Runs the first part of outside_driver.sh, which builds a driver, here. The second part, which
+# loads the driver, runs in the virtual machine.
 outside() { # KVER KDIR
 	rm -rf -- "$logs/outside-$1"
 	mkdir "$logs/outside-$1"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Contains the parts of scripts/man-pages, which read its sources and write manual pages.
+"""Contains the parts of scripts/man-pages, which read the sources of manual pages and write
+the pages.
 
 A text is a list of nodes:
 

@@ -65,7 +65,7 @@ class Item:
 
 
 def read(path):
-    """Returns all items of a header, in its order."""
+    """Returns all items of a header, in the header's order."""
     text = path.read_text(encoding="utf-8")
     return [Item(path.name, m[1], text[m.end():]) for m in COMMENT.finditer(text)
             if HEAD.match(re.sub(r"^ \* ?", "", m[1].splitlines()[0]))]

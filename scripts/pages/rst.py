@@ -22,8 +22,8 @@ class Parser:
         self.levels = []
 
     def title(self, char, text, over):
-        """Returns a heading. The first heading is the page's title, so the first kind is that of
-        titles."""
+        """Returns a heading. The first heading is the page's title, so the underline of the first
+        heading is that of titles."""
         if (char, over) not in self.levels:
             self.levels.append((char, over))
         level = self.levels.index((char, over))
