@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dk_caller: defines an operator. A write to the parameter "call" calls it at key Python. */
+/* dk_caller: defines an operator. A write to the parameter "call" calls it with key Python. */
 #include <linux/module.h>
 
 #include <dispatchkey.h>
@@ -39,6 +39,6 @@ static void __exit caller_exit(void)
 }
 module_exit(caller_exit);
 
-MODULE_DESCRIPTION("dispatchkey selftest: calls what other modules serve");
+MODULE_DESCRIPTION("dispatchkey selftest: calls an operator that other modules serve");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

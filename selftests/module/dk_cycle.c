@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_cycle: registers something of every kind, as a driver. cycles.sh loads and unloads it
- * while dk_cycle_calls.ko calls. failslab.sh makes it register and unregister while allocations
- * fail:
+ * while dk_cycle_calls.ko makes calls. failslab.sh writes these parameters, so that the module
+ * registers and unregisters while allocations fail:
  *
- * parameter again	any value: unregister, and register again
- * parameter leave	any value: unregister, with the task's make_it_fail set
- * parameter enter	any value: register again after "leave", with make_it_fail set
+ * again		write any value: unregister, and register again
+ * unregister_all	write any value: unregister, with the task's make_it_fail set
+ * register_all		write any value: register after unregister_all, with make_it_fail set
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -75,7 +75,7 @@ static int register_functions(struct dk_diag *why)
 	u32 card;
 	int err = dk_impls_register(&cycle, impls, ARRAY_SIZE(impls), why);
 
-	/* after its functions, so that no call finds the operator without them */
+	/* defined after the functions, so that no call finds the operator without functions */
 	if (!err)
 		err = dk_op_define(&cycle, &cycle_own_op, 0, why);
 	if (!err)
@@ -119,7 +119,7 @@ static int check(void)
 	int err = dk_registry_check(NULL, NULL);
 
 	if (!err && !cycle.core && dk_test_allocs() != in_use) {
-		pr_info("%ld allocations are in use, and %ld were\n", dk_test_allocs(),
+		pr_info("%ld allocations are in use, but %ld are expected\n", dk_test_allocs(),
 			in_use);
 		err = -EILSEQ;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_deadlock: deadlocks of locks and waits for calls, which lockdep must report, and waits that
- * look alike and are legal. Nothing really deadlocks, because all calls are made one after the
- * other. selftests/vm/check-deadlocks loads it.
+ * dk_deadlock: deadlocks of locks and waits for calls, which lockdep must report, and legal waits
+ * that look like them. Nothing really deadlocks, because one thread makes all calls, one after
+ * another. selftests/vm/check-deadlocks loads this module.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -95,7 +95,7 @@ static int cpu_offline(void)
 	return dk_backend_set_online_timeout(NULL, DK_BACKEND_CPU, 0, DK_NO_TIMEOUT, NULL);
 }
 
-/* The function takes a lock, and its provider waits for calls with this lock held. */
+/* The function takes a lock. Its provider is unregistered, which waits for calls, with it held. */
 static int lock(void)
 {
 	int err = visit(&at_cpu, take_m);
@@ -156,8 +156,8 @@ static int many_calls(void)
 }
 
 /*
- * A function of each provider calls the other provider's function. The CPU's function takes the
- * lock, and is also called with this lock held.
+ * A function of each provider calls the other provider's function. In one call, the CPU's function
+ * takes the lock. Another call is made with the lock held, but its function does not take the lock.
  */
 static int legal_calls(void)
 {
@@ -215,7 +215,7 @@ static int legal(void)
 	close();
 	if (!err)
 		err = open();
-	/* these providers were registered again, so this wait and the one above form no cycle */
+	/* the providers were registered anew, so this wait and that of in_batch() form no cycle */
 	return err ?: visit(&at_cpu, unregister_cards);
 }
 

@@ -17,11 +17,11 @@ MODULE_PARM_DESC(fail, "fail to load, after the registrations");
 
 static bool own;
 module_param(own, bool, 0400);
-MODULE_PARM_DESC(own, "register in a registry of its own");
+MODULE_PARM_DESC(own, "register in a registry that the module allocates");
 
 static bool hold;
 module_param(hold, bool, 0400);
-MODULE_PARM_DESC(hold, "hold the operator");
+MODULE_PARM_DESC(hold, "take a reference to the operator");
 
 static int forgotten_cpu(struct dk_call *c, const struct dk_obj *x)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_mishap: makes a deliberate mistake when it is loaded, which a debug kernel must report.
- * selftests/vm/check-reports checks that each kind of report fails a run of the test machine.
+ * dk_mishap: when this module is loaded, it makes a deliberate mistake, which a debug kernel must
+ * report. selftests/vm/check-reports checks that each such report makes the test machine fail.
  * The module is built for debug kernels only.
  */
 #include <linux/delay.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_tallied: registers a backend fallback in static memory, which is freed when rmmod returns. The
- * calls of dk_caller.ko go to this fallback.
+ * dk_tallied: registers a backend fallback in static memory, which is freed before rmmod returns.
+ * This fallback serves the calls of dk_caller.ko.
  */
 #include <linux/module.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_unfinished: defers a call when it is loaded, and completes it when the parameter
+ * dk_unfinished: defers a call when the module is loaded, and completes the call when the parameter
  * "complete" is written. Until then the module's exit function waits. With forget=1, the exit
- * function does not unregister, so dispatchkey waits.
+ * function does not unregister, so dispatchkey waits instead.
  */
 #include <linux/module.h>
 

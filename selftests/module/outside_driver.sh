@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests the driver outside the tree that README.md shows, with its Makefile of seven lines. The
-# driver is built with the files of "make modules_install DESTDIR=" (the two paths in the
-# Makefile are changed to DESTDIR), loaded, and called.
+# Tests the driver that README.md shows, which is built outside dispatchkey's tree by a Makefile of
+# seven lines. The test builds it with the files of "make modules_install DESTDIR=", loads it and
+# calls its function. The two paths in the Makefile are changed to DESTDIR.
 #
 # DK_OUTSIDE=DIR splits the test, so a faster machine can compile. The first run builds into
 # DIR and needs no root; the second one loads the result.
@@ -24,7 +24,7 @@ build='' load=''
 if [ -n "$build" ]; then
 	need_command make gcc
 	need_headers
-	# Debian's kernel.release has another version.
+	# In Debian, kernel.release differs from UTS_RELEASE, which uname -r prints.
 	utsrelease=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' \
 		"$KDIR/include/generated/utsrelease.h" 2>/dev/null)
 	[ -n "$utsrelease" ] || skip_all "no utsrelease.h in $KDIR"
@@ -57,7 +57,7 @@ if [ -n "$build" ]; then
 		make_in "$st_top" modules_install DESTDIR="$dest" \
 		KDIR="$KDIR" O="$dir/build"
 	said=$(cat "$st_log")
-	like "make modules_install prints the next command" \
+	like "make modules_install prints the command to type after it" \
 		"*dispatchkey.ko is not signed*depmod $kver*" "$said"
 	is "make modules_install prints no error of kbuild" \
 		"" "$(grep -E 'SSL error|Skipping depmod' <<<"$said")"
@@ -68,7 +68,7 @@ if [ -n "$build" ]; then
 	ok "the Module.symvers of this kernel is installed" \
 		test -f "$dest/usr/src/dispatchkey/$kver/Module.symvers"
 
-	# Without DESTDIR, make runs depmod, which a script replaces here.
+	# Without DESTDIR, make runs depmod. A script replaces depmod here.
 	mkdir "$st_tmp/sbin"
 	printf '#!/bin/sh\necho "depmod $*" >>%s/depmod\n' "$st_tmp" >"$st_tmp/sbin/depmod"
 	chmod 755 "$st_tmp/sbin/depmod"
@@ -95,7 +95,7 @@ if [ -n "$build" ]; then
 	like "the build prints that DK_MODULE_IMPORT() is missing" \
 		'*namespace *DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
-	# A driver whose function is registered at another key than the key of its call.
+	# A driver that registers its function at a key other than the key of its call.
 	mkdir "$driver/fails"
 	cp "$driver/Makefile" "$driver/fails"
 	sed 's/DK_IMPL(my_add, DK_DENSE/DK_IMPL(my_add, DK_SPARSE/' "$driver/my.c" >"$driver/fails/my.c"

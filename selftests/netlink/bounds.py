@@ -19,9 +19,9 @@ MOST = (300, 4200, 4 * (DEVICES + TWINS), 2100, 4200)
 # An evaluation by the rules walks the functions of the operator several times. One hold
 # makes several evaluations, to find the function at which a call ends.
 MOST_OF_ROUTES = (300, 4200, 8 * (DEVICES + TWINS), 2100, 4200)
-# The first entry of a run and the entry after it, each of which walks the functions five times.
+# Evaluating the first entry of a run, or the entry after it, walks the functions five times.
 MOST_OF_TABLES = (300, 4200, 10 * (DEVICES + TWINS), 2100, 4200)
-# A sum visits only arrays of functions whose calls it adds.
+# A sum of calls visits only the arrays of functions that it includes.
 MOST_OF_SUMS = (300, 4200, 4200, 2100, 4200)
 LIMITS = {"route-get": MOST_OF_ROUTES, "table-get": MOST_OF_TABLES}
 
@@ -77,7 +77,7 @@ def lists(tap, family):
 
 
 def offline(tap, family):
-    """Half of the functions are at a key whose backend is offline."""
+    """Requests while half of the functions are at a key whose backend is offline."""
     family.do("backend-set", {"name": "CUDA", "state": 0})
     bounded(tap, family, "op-get", {"name": "crowd::one"}, False)
     bounded(tap, family, "impl-get", {"op": "crowd::one"}, True, DEVICES + TWINS)

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Settings of the Python programs; the scripts of this directory source this file, after they have
-# set here= to this directory. DK_SPEC= is spec.json, and DK_YNL= is the kernel's tools/net/ynl.
+# Settings of the Python programs. The scripts of this directory set here= to this directory, and
+# source this file after that. DK_SPEC= is spec.json, and DK_YNL= is the kernel's tools/net/ynl.
 #
 # shellcheck disable=SC2154
 
 # shellcheck source=../lib.sh
 . "$here/lib.sh" 2>/dev/null || . "$here/../lib.sh"
 
-# The Makefile exports the paths of built files; without it, they are next to the script.
+# The Makefile exports the paths of built files. Without these variables, the files are next to the
+# script.
 DK_SPEC=${DK_SPEC:-$here/spec.json}
 DK_FUZZ=${DK_FUZZ:-$here/fuzz}
 export DK_SPEC
 
-# Uses only Python's standard library (-S), which starts quickly even in an emulated machine.
+# Runs Python with only its standard library (-S), so that it starts quickly even in an emulated
+# machine.
 python() { python_all -S "$@"; }
 python_all() { python3 -B "$@" 2> >(sed 's/^/# /' >&2); }
 

@@ -7,9 +7,10 @@
  * twin		the number of functions of a second provider named "crowd", all for
  *		crowd::one, half of them at CUDA and half at CPU; 0: no second provider
  * blocks		the number of operators for which the provider "blocks" registers a
- *		function, each in an array of its own
+ *		function; each function is in a separate array
  * defined		whether crowd::one is defined
- * held		write a name: takes a handle of this operator, and puts the previous one
+ * held		write a name: takes a reference to this operator, and releases the previous
+ *		reference
  * call		write N: calls crowd::one N times on the CPU and 2N times on a device
  * stay		whether a thread is inside a call on the first device
  * leave		write any value: begins to unregister the provider, with a very short
@@ -55,7 +56,7 @@ static struct crowd_op *op;
 static struct dk_op *held;
 static unsigned int backend, num_ops, num_devices;
 static u32 device[MOST_DEVICES];
-/* The kernel serialises writes to the parameters of one module, but not with its loading. */
+/* The kernel serialises writes to the parameters of one module, but not writes and its loading. */
 static DEFINE_MUTEX(lock);
 
 static int one(struct dk_call *c, struct dk_obj *x)
@@ -86,8 +87,8 @@ static const struct dk_impl card_impls[] = {
 };
 
 /*
- * The operator whose name sorts last is defined first and undefined last, so that a walk by name
- * during these changes reads a set that never existed.
+ * The operator whose name sorts last is defined first and undefined last. So a walk by name would
+ * yield a set that never existed if operators changed during it.
  */
 static int define(unsigned int i, struct dk_diag *why)
 {
@@ -233,7 +234,7 @@ static int twin_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
-/* Registers a function for each of the first n operators, each in an array of its own. */
+/* Registers a function for each of the first n operators. Each function is in a separate array. */
 static int register_blocks(unsigned int n, struct dk_diag *why)
 {
 	static const struct dk_impl impl = DK_IMPL(crowd_one, DK_CPU, one);
@@ -431,7 +432,7 @@ MODULE_PARM_DESC(churn, "unregister and register everything this many times");
 module_param_cb(twin, &twin_ops, NULL, 0200);
 MODULE_PARM_DESC(twin, "number of functions of a provider with the same name");
 module_param_cb(blocks, &blocks_ops, NULL, 0200);
-MODULE_PARM_DESC(blocks, "number of operators with a function in a table of its own");
+MODULE_PARM_DESC(blocks, "number of operators that each have a function in a separate array");
 module_param_cb(defined, &defined_ops, NULL, 0200);
 MODULE_PARM_DESC(defined, "whether crowd::one is defined");
 module_param_cb(held, &held_ops, NULL, 0200);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_many: registers all operators of PyTorch in the default registry, with their schemas and
- * functions, and copies of them if a parameter requests more operators. It is used to measure
- * costs with thousands of operators.
+ * functions. If a parameter requests more operators, copies of them are registered, too. The module
+ * is used to measure costs with thousands of operators.
  *
  * registrations.txt has a line for each operator, "NAME KEY=LABEL KEY=LABEL! ...", where !
  * marks a fallthrough; schemas.txt has the schemas of the same operators in the same order.
@@ -83,8 +83,8 @@ static void many_free(struct many_op *op)
 }
 
 /*
- * Creates an operator from a line of each file; the lines end before @line_end and @schema_end.
- * The names of copies end in a number.
+ * Creates an operator from a line of each file. The lines end before @line_end and @schema_end. If
+ * the operator is a copy, its name ends in a number.
  */
 static struct many_op *many_make(const char *line, const char *line_end,
 				 const char *schema, const char *schema_end,

@@ -42,7 +42,7 @@ def dumps(family):
 
 
 def in_pieces(tap, family):
-    """The same messages are received with the smallest and with a large buffer."""
+    """With the smallest buffer, a dump has the same messages as with a large one."""
     large, small = family.again(1 << 20), family.again(SMALLEST)
     for name, values in dumps(family):
         one, other = large.ask(name, values, True), small.ask(name, values, True)
@@ -88,7 +88,7 @@ def filters(tap, family):
     number = {b["name"]: b["number"] for b in family.whole("backend-get")}
     tap.equal("operators by prefix", [n for n in names(ops) if n.startswith("sample::")],
               names(family.whole("op-get", {"prefix": "sample::"})))
-    tap.equal("operators by a prefix that is a whole name", ["sample::copy"],
+    tap.equal("operators by a prefix that is the whole name of one", ["sample::copy"],
               names(family.whole("op-get", {"prefix": "sample::copy"})))
     tap.equal("operators by a prefix that no name has", [],
               names(family.whole("op-get", {"prefix": "sample::copz"})))
@@ -116,9 +116,9 @@ def filters(tap, family):
 
 
 def change_between(family, name, values, change):
-    """Requests a dump, makes a change between its first and its second part, and returns the
-    reply. The kernel generates the first part at the request, and the second one when the
-    first is read."""
+    """Requests a dump, makes a change between its first and second part, and returns the reply.
+    The kernel generates the first part at the request, and the second part when the first part
+    is read."""
     cmd, other = family.spec.commands[name], family.again()
     seq = other.sock.send(family.number, cmd["value"], family.spec.encode(cmd["set"], values),
                           genl.F_REQUEST | genl.F_DUMP)
@@ -127,13 +127,13 @@ def change_between(family, name, values, change):
 
 
 def one_change(tap, family):
-    """One change is enough to interrupt any dump."""
+    """A single change marks any dump as interrupted."""
     family.do("stats-set", {"state": 1})
     ops = MANY_OPS
     for name, values in dumps(family):
         ops += 1
         answer = change_between(family, name, values, lambda n=ops: crowd("ops", n))
-        tap.ok(f"dump of {name}: a change between two parts marks it as interrupted",
+        tap.ok(f"dump of {name}: it is marked as interrupted by a change between two parts",
                not answer.error and answer.interrupted, answer)
         answer = change_between(family, name, values, lambda: None)
         tap.ok(f"dump of {name}: without a change, it is not interrupted",
@@ -147,7 +147,7 @@ def one_change(tap, family):
 
 
 def lost_device(tap, family):
-    """If a device is unregistered during a dump about it, the dump ends, and is marked as
+    """If a device is unregistered during a dump about this device, the dump ends and is marked as
     interrupted."""
     for name, values in (("table-get", {"op": "crowd::one", "device": 0}),
                          ("route-get", {"op": "crowd::one", "obj": [{"device": 0}]}),
@@ -168,8 +168,8 @@ def lost_device(tap, family):
 
 
 def unseen_change(tap, family):
-    """An operator of which only a handle is left is in no dump. Putting the handle does not
-    interrupt a dump that has reached the name of the operator."""
+    """If only a reference to an operator is left, no dump contains the operator. Releasing the
+    reference does not interrupt a dump that has reached the operator's name."""
     family.do("stats-set", {"state": 1})
     for name in ("op-get", "impl-get", "stats-get"):
         crowd("ops", MANY_OPS + 1)
@@ -184,14 +184,15 @@ def unseen_change(tap, family):
 
 
 def each_once(tap, family):
-    """Operators before and after the position of a dump are added or removed. The dump has each of
-    the other operators once, including sample::copy, whose name sorts after those of dk_crowd."""
+    """While a dump is read, operators before and after its position are added or removed. The dump
+    must contain each operator that stays exactly once. This includes sample::copy, whose name sorts
+    after the names of dk_crowd."""
     for before, after in ((MANY_OPS, 2 * MANY_OPS), (2 * MANY_OPS, MANY_OPS), (MANY_OPS, 0)):
         crowd("ops", before)
         always = expected_ops(min(before, after))
         answer = change_between(family, "op-get", {}, lambda n=after: crowd("ops", n))
         told = [data[4 : data.index(b"\0", 4)].decode() for _, data in answer.messages]
-        tap.ok(f"{before} to {after} operators during a dump: it has each other operator once",
+        tap.ok(f"{before} to {after} operators during a dump: it has each operator that stays once",
                answer.interrupted and told == sorted(set(told))
                and set(always) <= set(told) and "sample::copy" in told,
                f"{answer}, {len(told)} names")
@@ -206,7 +207,7 @@ def counted(family):
 
 
 def of_one_name(tap, family):
-    """The calls that two providers of the same name have served, separately and together."""
+    """Counts the calls that two providers of the same name have served, separately and together."""
     crowd("devices", 1)
     crowd("twin", 1)
     family.do("stats-set", {"state": 1})
@@ -235,7 +236,7 @@ def of_one_name(tap, family):
 
 
 def very_long(tap, family):
-    """An operator with more functions than fit into a reply."""
+    """Requests an operator that has more functions than fit into a reply."""
     many = 2000
     crowd("twin", many)
     answer = family.again(1 << 18).ask("op-get", {"name": "crowd::one"})
@@ -259,9 +260,9 @@ def very_long(tap, family):
 
 
 def while_changing(tap, family, seconds):
-    """Operators are defined in the reverse order of their names, and undefined in the order of
-    their names: at any time, those with the last names exist."""
-    # Without devices: unregistering them waits for grace periods and takes most of the time.
+    """Operators are defined in the reverse order of their names and undefined in the order of
+    their names. So the operators that exist at any time are those with the last names."""
+    # There are no devices, because unregistering them waits for grace periods, which takes long.
     crowd("devices", 0)
     child = os.fork()
     if not child:
@@ -289,7 +290,7 @@ def while_changing(tap, family, seconds):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     tap.diag(f"{whole} dumps were whole, {interrupted} interrupted")
-    tap.equal("each dump that is not marked as interrupted has one state", [], torn[:5])
+    tap.equal("each dump that is not marked as interrupted shows one state", [], torn[:5])
     tap.ok("some dumps are marked as interrupted", interrupted > 0)
     crowd("ops", MANY_OPS)
     tap.equal("after the changes, a dump has all operators", expected_ops(MANY_OPS),

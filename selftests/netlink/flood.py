@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests notifications: their content, whether their counts add up for any number of changes, and
-whether the kernel's memory for a listener that does not read is limited."""
+"""Tests the content of notifications, that their counts add up for any number of changes, and
+that the kernel uses limited memory for a listener that does not read."""
 import os
 import sys
 import time
@@ -50,11 +50,11 @@ def one_change_each(tap, family):
         family.do("backend-set", {"name": "crowd", "state": state})
         events = listener.until(lambda e: total(e, "backend-state"))
         found = [e for e in events if e["kind"] == "backend-state"]
-        tap.ok(f"its backend is set {word}: a notification",
+        tap.ok(f"the backend is set {word}: a notification",
                found and found[-1]["name"] == "crowd" and found[-1]["state"] == word, events)
     crowd("devices", 0)
     events = listener.until(lambda e: total(e, "device-removed"))
-    tap.equal("the device is removed: one notification", 1,
+    tap.equal("a device is removed: one notification", 1,
               total(events, "device-removed", name="crowd000", number=device["number"]))
 
     crowd("ops", 1)
@@ -63,7 +63,7 @@ def one_change_each(tap, family):
               total(events, "op-added", name="crowd::op65535", provider="crowd"))
     crowd("ops", 0)
     events = listener.until(lambda e: total(e, "op-removed"))
-    tap.equal("the operator is removed: one notification", 1,
+    tap.equal("an operator is removed: one notification", 1,
               total(events, "op-removed", name="crowd::op65535"))
     events = listener.events(1)
     tap.equal("no notification without a change", [], events)
@@ -112,8 +112,8 @@ def switch_often(family, number, times):
 
 
 def are_coalesced(tap, family):
-    """Repeated changes of one subject are notified in fewer messages. The speed of the
-    changes depends on the machine, so one successful attempt in several is enough."""
+    """Several changes of one device are combined in one notification if they follow each other
+    quickly. How quickly they do depends on the machine, so one successful attempt is enough."""
     crowd("devices", 1)
     number = family.do("device-get", {"name": "crowd000"})["number"]
     times, fewest = 100, None
@@ -127,7 +127,7 @@ def are_coalesced(tap, family):
         fewest = min(fewest or times, len(states))
         if fewest < times:
             break
-    tap.ok(f"{times} changes are notified in fewer messages: {fewest}", fewest < times)
+    tap.ok(f"{times} changes are reported in fewer notifications: {fewest}", fewest < times)
     crowd("devices", 0)
 
 
@@ -142,7 +142,7 @@ def queued(sock):
 
 
 def listener_does_not_read(tap, family):
-    """The full queue of a listener that does not read does not grow, and delays no changes."""
+    """If a listener does not read, its queue stays limited, and changes are not delayed."""
     idle = genl.Listener(family, rcvbuf=8192)
     reading = genl.Listener(family, rcvbuf=ROOM)
     child = os.fork()
@@ -162,7 +162,8 @@ def listener_does_not_read(tap, family):
     held, drops = queued(idle.sock.sock)
     tap.diag(f"{held} bytes are queued for the listener that does not read, "
              f"{drops} messages were dropped")
-    tap.ok("its queue does not grow beyond its receive buffer", held <= 2 * 8192 + 4096, held)
+    tap.ok("the queue of this listener does not grow beyond its receive buffer",
+           held <= 2 * 8192 + 4096, held)
     events = idle.events(0.5)
     tap.ok("this listener is notified that notifications were lost",
            idle.overruns > 0 or total(events, "lost"),

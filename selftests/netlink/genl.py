@@ -44,7 +44,7 @@ def attrs(data):
 
 
 class Spec:
-    """The specification. Encodes and decodes attributes as it describes them."""
+    """Encodes and decodes attributes as the specification describes them."""
 
     def __init__(self, path=None):
         path = path or os.environ.get("DK_SPEC") or "spec.json"
@@ -232,7 +232,7 @@ def find_family(name):
 
 
 class Family:
-    """The family of the specification. Replies that do not follow it raise ValueError."""
+    """The netlink family. Replies that do not follow the specification raise ValueError."""
 
     def __init__(self, size=65536, rcvbuf=None, spec=None):
         self.spec = spec or Spec()
@@ -309,7 +309,8 @@ class Listener:
                 out.append(self.spec.decode("event", payload[4:]))
 
     def until(self, enough, seconds=30):
-        """Returns the notifications that arrive until enough(events), or for this long."""
+        """Returns the notifications that arrive until enough(events) is true or this time has
+        passed."""
         out, end = [], time.monotonic() + seconds
         while not enough(out) and time.monotonic() < end:
             out += self.events(0.3)
@@ -334,7 +335,7 @@ class Tap:
         return self.ok(what, expected == got, f"expected {expected!r}\ngot {got!r}")
 
     def attempt(self, what, act, *args):
-        """Tests that act does not raise. Returns its value, or None."""
+        """Calls act and tests that it does not raise. Returns its result, or None if it raises."""
         try:
             value = act(*args)
         except (OSError, ValueError, KeyError, IndexError) as err:

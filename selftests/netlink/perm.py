@@ -24,7 +24,7 @@ def call(function, *args):
 
 
 def only(*caps):
-    """Becomes a user other than root, with these capabilities."""
+    """Makes this process run as a user other than root, with these capabilities."""
     mask = sum(1 << cap for cap in caps)
     call(libc.prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])
@@ -36,9 +36,9 @@ def only(*caps):
 
 
 def user_namespace():
-    """Becomes root of another user namespace, in the same network namespace."""
+    """Makes this process run as root of another user namespace, in the same network namespace."""
     only()
-    # After its change of user, the process must be dumpable to write to its files in /proc.
+    # After the change of user, the process must be dumpable to write to its own files in /proc.
     call(libc.prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)
     call(libc.unshare, CLONE_NEWUSER)
     for name, line in (("setgroups", "deny"), ("uid_map", f"0 {NOBODY} 1"),
@@ -72,8 +72,8 @@ PEOPLE = (
 
 
 def requests(spec, good):
-    """Yields (command, is it a dump, attributes) for each command; the attributes are those in
-    good, or none."""
+    """Yields (command, is it a dump, attributes) for each command. The attributes are those that
+    good has for the command, if any."""
     for name, cmd in spec.commands.items():
         for dump in [False] * cmd["do"] + [True] * cmd["dump"]:
             yield name, dump, good.get((name, dump), good.get(name, {}))
@@ -139,7 +139,7 @@ def as_one(tap, family, good, normal, who):
             expected = errno.ENOENT
         elif admin and not changes:
             expected = errno.EPERM
-        word = errno.errorcode.get(expected, "is done")
+        word = errno.errorcode.get(expected, "succeeds")
         tap.equal(f"{name}: {'dump of ' if dump else ''}{command}: {word}", expected, err)
 
 
@@ -170,7 +170,7 @@ def borrowed_socket(tap, family, changes):
 
 
 def right_requests(family):
-    """Returns a request for each command that succeeds and changes nothing."""
+    """Returns for each command a request that succeeds and changes nothing."""
     card = family.whole("device-get")[0]
     op = family.whole("op-get")[0]["name"]
     impl = [i for i in family.whole("impl-get", {"op": op}) if "device" not in i][0]
@@ -207,7 +207,7 @@ def read_counters(family, provider):
 
 
 def readers(tap, family, good):
-    """Counters can be read by all users, or by admins only."""
+    """Tests the setting by which all users or only admins may read counters."""
     provider = good["provider-get", False]["name"]
     every = {"sums": ["count", "gone", "uncounted"], "dump": [0, "", True],
              "calls": ["do", "dump"]}

@@ -33,7 +33,7 @@ def one_policy(data):
 
 
 def kernels_policies(family):
-    """Returns ({command: {"do" or "dump": number of a policy}}, {policy: {attribute: what}})."""
+    """Returns ({command: {"do" or "dump": number of a policy}}, {policy: {attribute: rule}})."""
     answer = family.sock.ask(genl.GENL_ID_CTRL, genl.CTRL_GETPOLICY,
                              genl.attr(1, struct.pack("H", family.number)), dump=True)
     if answer.error:
@@ -71,7 +71,7 @@ def expected_policy(spec, space, names):
 
 
 def resolved(policies, index):
-    """Returns a policy in which the numbers of nested policies are replaced by these."""
+    """Returns a copy of a policy. It contains nested policies in place of their numbers."""
     out = {}
     for attribute, told in policies.get(index, {}).items():
         out[attribute] = dict(told)

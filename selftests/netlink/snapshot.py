@@ -12,8 +12,8 @@ import genl
 
 
 def requests(family):
-    """Yields (what, command, request, is it a dump): each command without a name, each dump,
-    and the tables and routes of some operators."""
+    """Yields (what, command, request, is it a dump) for each command that needs no name, for each
+    dump, and for the tables and routes of some operators."""
     for name, cmd in family.spec.commands.items():
         if cmd["do"] and not cmd["admin"]:
             yield name, name, {}, False
@@ -63,8 +63,8 @@ def values(spec, space, data):
 
 def is_address(payload):
     """Returns true for text with a kernel address, and for a 64-bit number in the kernel's half
-    of the address space. The last 4096 numbers count as negative numbers, such as errnos, and not
-    as addresses."""
+    of the address space. The highest 4096 numbers are errnos or other small negative numbers,
+    not addresses."""
     if LETTERS.search(payload):
         return True
     number = int.from_bytes(payload[:8], "little")

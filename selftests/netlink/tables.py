@@ -4,8 +4,8 @@
 
 usage: tables.py json|header SPECIFICATION
 
-json is for the tests in Python: with it, they need no YAML and start faster. header is for the
-fuzzer: the commands, and the attributes of their requests.
+json is for the tests in Python, which then need no YAML and start faster. header is for the fuzzer.
+It has the commands and the attributes of their requests.
 """
 import json
 import sys
@@ -52,7 +52,7 @@ def commands(operations):
             "admin": "admin-perm" in op.get("flags", []),
             "do": do is not None,
             "dump": dump is not None,
-            # The generator makes one policy for do and dump.
+            # The generator makes a single policy for both modes of a command, do and dump.
             "request": (do or {}).get("request", {}).get("attributes", []),
             "reply": (do or {}).get("reply", {}).get("attributes", []),
             "dumped": (dump or {}).get("reply", {}).get("attributes", []),

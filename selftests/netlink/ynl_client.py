@@ -45,7 +45,7 @@ def refused(ynl, *request):
 
 
 class Asked:
-    """The client, and a set of the commands that it has sent."""
+    """Sends requests with the client, and keeps a set of the commands that were sent."""
 
     def __init__(self):
         self.ynl = YnlFamily(SPECIFICATION, "")
@@ -112,7 +112,7 @@ def devices(tap, a, edu):
     tap.equal("devices: the cards have their PCI names", cards(), sorted(d["name"] for d in told))
     tap.equal("devices: all are devices of edu and dk_edu", {(edu["number"], "edu", "dk_edu")},
               {(d["backend"], d["backend-name"], d["provider"]) for d in told})
-    tap.equal("devices: each has a function for each operator, and is online",
+    tap.equal("devices: each device has a function for each operator, and is online",
               {(len(OPERATORS), "online", "online")},
               {(d["impls"], d["state"], d["backend-state"]) for d in told})
     one = a.do("device-get", {"name": told[1]["name"]})
@@ -155,7 +155,7 @@ def operators(tap, a, told):
               [("dk_cpu", None)] + sorted(("dk_edu", d["name"]) for d in told),
               sorted(((i["provider"], i.get("device-name")) for i in impls),
                      key=lambda i: (i[0], i[1] or "")))
-    tap.ok("functions: those of cards are at the Dense key of edu",
+    tap.ok("functions: the functions of cards are at the Dense key of edu",
            all("edu" in i["key-name"] for i in impls if "device" in i), impls)
     card = [i for i in impls if "device" in i][0]
     active = a.do("impl-get", {"op": COPY, "key": card["key"], "device": card["device"]})
@@ -182,15 +182,15 @@ def tables_and_routes(tap, a, told):
     tap.equal("route: a call for the card goes to the card's function",
               (0, "dk_edu", card["name"], "edu_copy"),
               (route["error"], route["provider"], route["device-name"], route["label"]))
-    tap.equal("route: this function is a registered one", "kernel", route["provenance"])
+    tap.equal("route: the rule that decides is the one named kernel", "kernel", route["provenance"])
     cpu = a.do("route-get", {"op": COPY, "obj": [{"keyset": route["raw"]}] * 2})
     tap.equal("route: a call for the backend without a device goes to dk_cpu",
               ("dk_cpu", "default-backend"),
               (cpu["provider"], cpu["provenance"]))
     steps = [m["step"] for m in a.dump("route-get", {"op": COPY, "obj": [on, on]}) if "step" in m]
-    tap.ok("route: the explanation has the rule that serves", any(
+    tap.ok("route: the explanation has the rule that selects the function", any(
         s["kind"] == "rule" and s.get("verdict") == "serves" for s in steps), steps)
-    tap.ok("route: the explanation has the registration that serves", any(
+    tap.ok("route: the explanation has the registration of that function", any(
         s["kind"] == "impl" and s.get("bearing") == "serves"
         and s["impl"]["label"] == "edu_copy" for s in steps), steps)
 
@@ -205,7 +205,7 @@ def changes(tap, a, told):
     tap.equal("the CPU serves calls for an offline card",
               "dk_cpu", a.do("route-get", on)["provider"])
     a.do("device-set", {"name": card, "state": "online"})
-    tap.equal("a card that is online again serves its calls",
+    tap.equal("a card that is online again serves calls",
               "dk_edu", a.do("route-get", on)["provider"])
     answer = a.do("backend-set", {"name": "edu", "state": "offline"})
     tap.equal("a backend goes offline", ("edu", "offline"), (answer["name"], answer["state"]))
@@ -214,7 +214,7 @@ def changes(tap, a, told):
     tap.equal("the CPU serves calls for devices of an offline backend",
               "dk_cpu", a.do("route-get", on)["provider"])
     a.do("backend-set", {"name": "edu", "state": "online"})
-    tap.equal("devices of a backend that is online again serve their calls",
+    tap.equal("devices of a backend that is online again serve calls",
               "dk_edu", a.do("route-get", on)["provider"])
     tap.equal("a refusal names the attribute", (2, ".name"),
               refused(a.ynl, "backend-set", {"name": "nowhere", "state": "online"})[::2])
@@ -295,7 +295,8 @@ def cli(*args):
 
 
 def command_line(tap):
-    """The client's command line. Because it starts slowly, several run at the same time."""
+    """Tests the client's command line. Several clients run at the same time, because each of them
+    starts slowly."""
     def begin(*args):
         return subprocess.Popen(cli(*args), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True)
