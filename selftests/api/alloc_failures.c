@@ -301,7 +301,7 @@ static void failed_definition_sets_no_signature(void)
 	r_close();
 }
 
-/* A table of functions that is refused leaves no counters allocated. */
+/* If registering an array of functions is refused, no counters stay allocated. */
 static void refused_table_leaves_no_counters(void)
 {
 	unsigned int n, failed, refused = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes one kind of change at a time while threads make calls. A call must be served by a function
- * that was registered during the whole call or, if a change was made during the call, before or
- * after that change. selftests/torture makes all kinds of changes at random.
+ * that is registered for the whole call. If the registrations change during the call, a function
+ * that is registered only before or only after the change may also serve it. selftests/torture
+ * makes all kinds of changes at random.
  */
 #include "test.h"
 

@@ -276,8 +276,8 @@ static void unregister_table(void *data)
 }
 
 /*
- * A deferred call delays unregistering only the table of its function. Other tables of the provider
- * are unregistered at once.
+ * A deferred call delays unregistering of its function's array. The provider's other arrays are
+ * unregistered at once.
  */
 static void deferred_call_delays_only_its_table(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests that if an exception leaves a call, hooks get -ECANCELED, and waits no longer include the
- * call. The exception passes functions of every kind, except boxed ones. An exception of a
- * listener ends the program.
+ * Tests that if an exception leaves a call, hooks get -ECANCELED, and unregistering no longer waits
+ * for the call. The exception passes through functions of every kind except boxed ones. An
+ * exception that leaves a listener ends the program.
  */
 #include <dispatchkey.hpp>
 

@@ -3,7 +3,7 @@
  * Replaces libdispatchkey-nl with a registry in this process, so that dkctl's subcommands for a
  * running kernel can be tested anywhere. The environment variable DKCTL_FAKE names a script. Its
  * lines are commands of transcripts, which make the registrations, and lines that begin with "!",
- * which set what transcripts cannot. Their words are separated by "|":
+ * which set what transcripts cannot set. "|" separates the words of the latter:
  *
  *   !version TEXT                        version of the module, and its ABI
  *   !of LABEL | PROVIDER                 provider of the functions with that label
@@ -23,7 +23,8 @@
  *   !removed                             after all "!inside" lines are used, a request to take
  *                                        a device offline finds no device
  *   !join BACKEND | PROVIDER [| alone]   a provider that has joined a backend
- *   !joined BACKEND | N                  number of providers, including those without a line
+ *   !joined BACKEND | N                  number of providers that have joined a backend, including
+ *                                        those without a "!join" line
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
  *   !stats STATE | SUM | NOT-COUNTED | GONE
  *                                        whether calls are counted
@@ -146,7 +147,7 @@ static struct line *next_of(struct line *l, const char *verb)
 	return l;
 }
 
-/* Replaces the C library's: the tests' output must not depend on their user. */
+/* Replaces that of the C library: the output must not depend on the user who runs the tests. */
 uid_t geteuid(void)
 {
 	return next_of(lines, "root") ? 0 : 1000;

@@ -50,10 +50,10 @@ says "tool, library and module have the same version" 0 "*All three have the sam
 says "without drivers, no device is listed" 0 "no devices" device
 says "without drivers, no device is listed in JSON" 0 '{"schema":1,"devices":[]}' -j device
 says "without drivers, no operator is listed" 0 "0 operators" op
-like "dkctl op in another network namespace names the first one" \
+like "dkctl op in another network namespace names the initial one" \
 	"*initial network namespace*nsenter*" \
 	"$(unshare -n "$dkctl" op 2>&1)"
-like "dkctl version in another network namespace names the first one" \
+like "dkctl version in another network namespace names the initial one" \
 	"*initial network namespace*" "$(unshare -n "$dkctl" version 2>&1)"
 
 # ---- lists -----------------------------------------------------------------------------
@@ -180,7 +180,7 @@ asked_in() {
 	done
 	fail "device set offline names the running call that it waits for" "$(cat "$1")"
 }
-ok "a device whose calls run until they are released is registered" load dk_crowd devices=1
+ok "a device is registered whose calls run until they are released" load dk_crowd devices=1
 ok "a call for the device runs" sh -c "echo 1 >$crowd/stay"
 asked_in "$st_tmp/first"
 like "device set offline names the running call that it waits for" \
@@ -196,7 +196,7 @@ says "the device stays offline after device set was killed" 0 \
 asked_in "$st_tmp/second"
 ok "the running call returns" sh -c "echo 0 >$crowd/stay"
 wait $asked
-like "device set offline succeeds after the call has returned, and names what nothing serves" "0 *
+like "device set offline succeeds after the call has returned, and names the unserved operator" "0 *
 device crowd000 is offline; crowd::one at crowd has no other function for this device" "$? $(cat "$st_tmp/second")"
 says "the device is brought online after its call has returned" 0 \
 	"device crowd000 is online" device set crowd000 online
@@ -225,7 +225,8 @@ says "JSON output lists the call that an unregistering provider waits for" 0 \
 seen=$(nobody "$dkctl" provider crowd 2>&1)
 like "an unprivileged user can list a provider that is unregistering" \
 	"provider *crowd *unregistering *" "$seen"
-is "an unprivileged user cannot list the call that it waits for" "" "$(grep waiting <<<"$seen")"
+is "an unprivileged user cannot list the call that the provider waits for" "" \
+	"$(grep waiting <<<"$seen")"
 ok "the call of the unregistering provider returns" sh -c "echo 0 >$crowd/stay"
 says "after the call has returned, no call is listed for the provider" 0 \
 	"*\"unregistering\"*\"inside\":\[\]*" -j provider crowd
@@ -285,7 +286,7 @@ ok "monitor prints that a card was unregistered" \
 	grep -q "device $card unregistered" "$st_tmp/events"
 ok "monitor prints each event as one line of JSON" \
 	grep -q "{\"schema\":1,\"event\":{.*\"name\":\"$card\"" "$st_tmp/json"
-ok "JSON output numbers the device of a function that is unregistered" \
+ok "JSON output has the device number of a function that is unregistered" \
 	grep -q "impl-removed.*\"number\":$number,\"key\":\"edu\"" "$st_tmp/json"
 unload dk_cpu
 ok "dispatchkey unloads while dkctl monitor runs" unload dispatchkey

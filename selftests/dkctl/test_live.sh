@@ -153,7 +153,7 @@ for script in demo empty odd events many; do
 	[ $script != many ] || DKCTL_FAKE=$tmp/many.fake
 	while read -r words; do
 		echo "# $script: dkctl -j $words"
-		# shellcheck disable=SC2086 # they are words
+		# shellcheck disable=SC2086 # the variable contains several words
 		dkctl -j $words 2>/dev/null
 	done <<-END
 		backend
@@ -232,7 +232,7 @@ done >"$tmp/why"
 [ ! -s "$tmp/why" ]
 result $? "the examples of the help run"
 
-# A picture is well-formed XML, and the picture in the README is up to date.
+# Pictures are well-formed XML, and the picture in the README is up to date.
 DKCTL_FAKE=$golden/demo.fake
 for script in demo odd; do
 	DKCTL_FAKE=$golden/$script.fake

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests that DK_TRACE prints a line for each call of a program, and that nothing is printed without
-# it. The program is samples/hello; HELLO names another copy.
+# it. The program is samples/hello; HELLO= is the path of another copy.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -13,7 +13,7 @@ program=${HELLO:-${DK_BUILD:-$st_here/../../build}/samples/hello}
 [ -x "$program" ] || skip_all "no $program, type make or set HELLO"
 plan 4
 
-# traced VALUE - runs the sample; its trace is in $st_tmp/err
+# traced VALUE - runs the sample with DK_TRACE=VALUE; the trace is in $st_tmp/err
 traced() { DK_TRACE=$1 "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 untraced() { env -u DK_TRACE "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 

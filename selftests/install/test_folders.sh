@@ -14,7 +14,7 @@ need_command make
 
 # run_make ARGUMENT... - runs make, which prints into $st_tmp/said
 run_make() { env -u O MAKEFLAGS='' make -C "$st_top" "$@" >"$st_tmp/said" 2>&1; }
-# says WHAT PATTERN - tests that the last run_make has printed this
+# says WHAT PATTERN - tests that the last run_make has printed PATTERN
 says() { like "$1" "*$2*" "$(cat "$st_tmp/said")"; }
 
 echo "TAP version 13"
@@ -24,7 +24,7 @@ mine="$st_tmp/my prefix"
 touch "$st_tmp/my"
 refused "make uninstall refuses a PREFIX with a space" run_make uninstall PREFIX="$mine"
 says "make names the PREFIX and the space" "PREFIX='$mine' *without space in its name*"
-ok "no file with a part of its name is removed" test -e "$st_tmp/my"
+ok "make uninstall does not remove the path before the space" test -e "$st_tmp/my"
 for name in 'a&b' "a'b" 'a;b' 'a|b' 'a(b' 'a\b' 'a#b' 'a%b' 'a:b' 'a*b'; do
 	refused "make refuses PREFIX=/$name" run_make -n install PREFIX="/$name"
 	says "make names the character in PREFIX=/$name" "without \\${name:1:1} in its name"
@@ -38,7 +38,7 @@ for name in O DESTDIR KDIR; do
 	refused "make refuses a $name that begins with a ~" run_make -n install "$name=~/out"
 	says "make says that $name begins with a ~" "$name='~/out' begins with a ~"
 done
-ok "make accepts the other characters" run_make -n uninstall PREFIX=/a.b-1~2+3@4,5=6_7
+ok "make accepts other punctuation in PREFIX" run_make -n uninstall PREFIX=/a.b-1~2+3@4,5=6_7
 
 # ---- relative names
 for name in PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDIR \
@@ -89,7 +89,7 @@ is "make clean removes no other files" "$before" "$(files theirs)"
 mkdir -p "$st_tmp/new"/{check,rpm}
 ok "make builds in a folder in which only scripts have written" run_make O="$st_tmp/new" config
 touch "$st_tmp/new/notes"
-ok "make accepts other files later" run_make O="$st_tmp/new" config
+ok "make accepts other files in a folder in which it has built" run_make O="$st_tmp/new" config
 ok "make clean succeeds" run_make O="$st_tmp/new" clean
 is "make clean leaves the other files" notes "$(ls "$st_tmp/new")"
 

@@ -80,7 +80,7 @@ build_client() {
 		pkg-config --cflags --libs dispatchkey-nl)
 }
 
-# Its output depends on the running kernel, but it must print something.
+# The client's output depends on the running kernel, but the client must print something.
 client_says() {
 	"$@" | grep .
 }
@@ -148,7 +148,7 @@ is "make -s prints only what is left out" "" "$(run_make lib nl dkctl | grep -v 
 like "make with an empty O= uses the folder build" "* -o build/lib/core/call/call.o*" \
 	"$(MAKEFLAGS='' make -n -W lib/core/call/call.c -C "$top" O= lib)"
 
-# installed, in a folder other than the final one
+# the library is installed in a folder other than the final one
 prefix=/opt/dk
 lib=$st_tmp/dest$prefix/lib
 pcdir=$lib/pkgconfig
@@ -159,10 +159,10 @@ before=$(tree)
 ok "make install succeeds" run_make install "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "the .pc file names the prefix" grep -qx "prefix=$prefix" "$pcdir/dispatchkey.pc"
 ok "pkg-config reports the version of VERSION" version_is "$pcdir"
-# as a package manager that unpacks into another folder does
+# changed as by a package manager that unpacks into another folder
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey.pc"
 ok "hello and plugin build against the installed library" build_samples "$pcdir"
-ok "hello and plugin need the library's soname" needs_soname
+ok "hello and plugin are linked with the library's soname" needs_soname
 ok "hello runs with the installed library" hello_says env "LD_LIBRARY_PATH=$lib" "$st_tmp/bin/hello"
 ok "host and plugin run with the installed library" env "LD_LIBRARY_PATH=$lib" "$st_tmp/bin/host"
 ok "hello builds with the static library" build_static "$pcdir" "$lib"

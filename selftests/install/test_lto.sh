@@ -16,8 +16,8 @@ builds() { # CC FLAGS
 	MAKEFLAGS='' make -s -j"$(nproc)" -C "$st_top" O="$st_tmp/$1" CC="$1" CFLAGS="$2" \
 		"$st_tmp/$1"/libdispatchkey{,-nl}.a
 }
-# Debian's packages are stripped by strip -g. In Fedora's, objcopy removes the intermediate code
-# first.
+# Debian's packages are stripped by strip -g. In Fedora's packages, objcopy removes the
+# intermediate code first.
 strips() { # DISTRIBUTION CC NAME
 	cp "$st_tmp/$2/$3.a" "$st_tmp/$3.a"
 	[ "$1" != Fedora ] || objcopy -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1 \

@@ -51,7 +51,7 @@ ok "the files of the second folder get another time" \
 # First test the comparison itself: it must find objects that contain the name of their folder.
 ok "an object that contains the name of its folder is built in both" \
 	in_both same_paths= build/lib/init.o
-like "a file that differs is named" "*/lib/init.o *differ*" \
+like "the comparison names a file that differs" "*/lib/init.o *differ*" \
 	"$(differences "$one/build/lib" "$two/build/lib")"
 ok "make clean succeeds in both folders" in_both clean
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests the structs that the client returns for a module's replies: as specified, and from an older
- * and a newer module.
+ * Tests the structs that the client returns for the replies of a module that follows the
+ * specification, of an older module and of a newer one.
  */
 #include <errno.h>
 #include <stdlib.h>

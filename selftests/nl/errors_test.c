@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests error messages: those of the kernel's extended ACK, which ends a request or a dump, and the
- * client's own messages if the kernel sends none.
+ * Tests error messages: those in the kernel's extended ACK at the end of a request or a dump, and
+ * the client's own messages if the kernel sends none.
  */
 #include <errno.h>
 
@@ -33,7 +33,7 @@ static void put_tlvs(struct fake_msg *m, const struct nlmsghdr *request)
 	fake_queue(m);
 }
 
-/* Like in the kernel, an error of a dump that has begun is sent with NLMSG_DONE. */
+/* An error of a dump that has begun is sent with NLMSG_DONE, as in the kernel. */
 static void answer_as_said(const struct nlmsghdr *request)
 {
 	struct nlmsgerr err = { .error = says.error, .msg = *request };

@@ -18,7 +18,7 @@
 
 /* Settings of the simulated kernel. */
 struct fake {
-	int family;		/* its number; 0: it is not registered */
+	int family;		/* its number; 0: the family is not registered */
 	bool is_module_loaded;	/* /sys/module/dispatchkey exists */
 	/* called for each request to the family */
 	void (*answer)(const struct nlmsghdr *request);

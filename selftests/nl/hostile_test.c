@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests malformed replies. The client must refuse or skip each, and the next request must work. The
- * test is also run with ASan and UBSan.
+ * Tests malformed replies. The client must refuse or skip each of them, and the next request must
+ * work. The test is also run with ASan and UBSan.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -456,7 +456,7 @@ TEST(the_module_is_removed)
 	EXPECT_EQ(dk_nl_monitor_open(NULL, &m, NULL), 0);
 	EXPECT_EQ(system("rmmod dk_client dk_edu dk_cpu"), 0);
 	EXPECT(wait_for(m, DK_NL_EVENT_DEVICE_REMOVED, &e));
-	/* the module sends events with a delay, and is unloaded before it has passed */
+	/* the module sends events with a delay, and is unloaded before the delay has passed */
 	went_well(nl, dk_nl_backend_release(nl, "edu"));
 	EXPECT_EQ(syscall(SYS_delete_module, "dispatchkey", O_NONBLOCK), 0);
 	if (EXPECT(wait_for(m, DK_NL_EVENT_BACKEND_REMOVED, &e)))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests that the client has the attributes and values of the specification, that each attribute is
-# in a message, and that the library needs no libnl, and the client library no libdispatchkey.
-# Prints TAP.
+# Tests that the client has the attributes and values of the specification, and that each attribute
+# is in a message. Also tests that libdispatchkey is not linked with libnl, and that
+# libdispatchkey-nl is not linked with libdispatchkey. Prints TAP.
 #
 # shellcheck disable=SC2016,SC2317 # ok evaluates it
 

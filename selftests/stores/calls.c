@@ -289,7 +289,8 @@ static void set_up_both(void)
 	set_up(&tables);
 	/*
 	 * The first call by name in a process looks the operator up and stores it. The first call
-	 * by a handle of another registry stores that its type matches.
+	 * by a handle of another registry stores in the declaration that the operator's type
+	 * matches.
 	 */
 	if (calm(&x) || swift(&x) || calm_at(rules.calm, &dk_local_default, &x) ||
 	    swift_at(rules.swift, &dk_local_default, &x))

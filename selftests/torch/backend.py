@@ -241,7 +241,7 @@ def gradients():
 
 
 def networks():
-    """A training step of modules that use many operators without a function for the cards."""
+    """Tests a training step of modules that use many operators without a function for the cards."""
     nn = torch.nn
     for name, module, x in (
             ("linear layers", nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8),
@@ -296,7 +296,7 @@ def refusals():
 
 
 def made():
-    """The card that is the device of a new tensor creates it."""
+    """A new tensor is created by the card that is its device."""
     for card in range(2):
         for operator, make in (
                 ("aten::empty.memory_format", lambda on: torch.empty(2, 3, device=on)),
@@ -422,7 +422,8 @@ def in_a_child():
 
 
 def output_of(text):
-    """Runs a program. Returns its output and exit status. LOAD in its text loads the backend."""
+    """Runs a program. Returns its output and exit status. The word LOAD in its text is
+    replaced by code that loads the backend."""
     text = text.replace("LOAD", f"torch.ops.load_library({sys.argv[1]!r})")
     done = subprocess.run([sys.executable, "-c", text], timeout=100, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

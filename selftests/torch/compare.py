@@ -60,7 +60,7 @@ class Comparer:
             del self.ops[name]
 
     def change(self, words):
-        """Applies a command that both have accepted."""
+        """Applies a command that dkctl and PyTorch have accepted."""
         verb = words[0]
         if verb == "op":
             self.op(words[1]).defined = True
@@ -168,7 +168,7 @@ class Comparer:
         return None
 
     def differ(self, words, ours, theirs):
-        """Describes two answers that differ. Of tables, it lists only the entries that differ."""
+        """Describes two answers that differ. Of two tables, lists only the entries that differ."""
         try:
             tables = [rules.parse_runs(text, self.layout.num_entries) for text in (theirs, ours)]
         except (ValueError, IndexError):

@@ -21,8 +21,8 @@ def error(function, *args):
 
 
 def dangling():
-    """Returns the dangling functions of the installed PyTorch: before a function is added, only the
-    added function, and after it is removed."""
+    """Returns the dangling functions of the installed PyTorch before a function is added and after
+    it is removed and, while it exists, those that were not there before."""
     before = list(_C._dispatch_find_dangling_impls())
     library = _C._dispatch_library("IMPL", "__dangling__", "CPU")
     library.impl_t_t("foo", dispatch="CPU", debug="fn_CPU")

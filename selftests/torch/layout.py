@@ -79,8 +79,8 @@ class Layout:
         return a & (self.backend_mask | ~b)
 
     def backend_index(self, ks):
-        """Returns the backend whose mask is used: the highest one, or the first if there is
-        none."""
+        """Returns the backend whose mask is used: the highest one, or the first if the set
+        has no backend."""
         return max((ks & self.backend_mask).bit_length() - 1, 0)
 
     def top(self, ks):

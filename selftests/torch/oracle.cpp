@@ -502,8 +502,8 @@ static std::string call_none(const OperatorHandle &op, const std::vector<at::Ten
 }
 
 /*
- * Calls the operator, unless a fallback or another function of libtorch would serve the call. It
- * could do other work, such as another call, so only its name is returned.
+ * Calls the operator, unless a fallback or another function of libtorch would serve the call. Such
+ * a function could do other work, such as another call, so only its name is returned.
  */
 static std::string route(const OperatorHandle &op, const std::vector<at::Tensor> &args)
 {

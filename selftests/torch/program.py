@@ -5,7 +5,7 @@ import random
 from layout import ALIASES, NAME
 
 OPS = ("p::a", "p::b.out", "q::c")
-# An operator without functions: its table is that of the fallbacks.
+# An operator without functions. Its table has only the fallbacks.
 PROBE = "none::none"
 
 

@@ -116,14 +116,14 @@ def put_local(local):
 
 
 def predict(raw, fresh, stale, local, causes):
-    """Returns the route by dispatchkey's rules, with the rules of 1.13.1 in causes instead."""
+    """Returns the route by dispatchkey's rules and those rules of 1.13.1 that are in causes."""
     table = stale if "stale" in causes else fresh
     sets = local.theirs if "guard" in causes else local.ours
     return table.route(raw, sets, "mask" in causes)
 
 
 def explain(raw, fresh, stale, local, theirs):
-    """Returns the fewest rules of 1.13.1 that explain its route, or None."""
+    """Returns the fewest rules of 1.13.1 that explain the route in 1.13.1, or None."""
     for n in range(len(CAUSES) + 1):
         for causes in combinations(CAUSES, n):
             if predict(raw, fresh, stale, local, causes) == theirs:

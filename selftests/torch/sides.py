@@ -6,7 +6,7 @@ import program
 
 
 class SideError(Exception):
-    """A program did not answer all commands."""
+    """Raised if a program does not answer all commands."""
 
 
 def parse(out):
@@ -60,7 +60,8 @@ class Pair:
         self.local = (0, 0)
 
     def begin(self):
-        """Reads PyTorch's own fallbacks, with which every program begins, and its local state."""
+        """Reads PyTorch's own fallbacks, with which every program begins, and PyTorch's
+        local state."""
         stock, _, tls = self.theirs.ask(["stock", program.header(), "tls"])
         self.stock = stock.splitlines()
         self.local = tuple(int(word.partition("=")[2], 16) for word in tls.split())
@@ -72,7 +73,7 @@ class Pair:
         return self.ours.ask([program.header()] + commands)[1:]
 
     def run(self, expanded):
-        """Returns the answers of both to each program."""
+        """Returns the answers of dkctl and the oracle to each program."""
         head = self.head()
         ours = [[c for c in e if program.is_for_both(c)] for e in expanded]
         own = self.ours.ask_each([head + o for o in ours])

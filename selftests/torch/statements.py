@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks the statements of PyTorch's own dispatcher tests with the installed PyTorch.
 
-"statement 13" is test 13 of the 32 tests in test_dispatch.py; the others are named
-by their subject. Both PyTorch and dkctl must give the stated answer, with the same
+"statement 13" is test 13 of the 32 tests in test_dispatch.py; other statements are
+named by their subject. Both PyTorch and dkctl must give the stated answer, with the same
 text.
 """
 import json
@@ -77,7 +77,8 @@ PYTHON_TABLES = (
       **rows("XLA Lazy AutogradXLA AutogradLazy", MATH)}),
 )
 
-# The rule that chooses the entry, by key, for each list of registrations; "." is missing.
+# A letter for the rule that chooses the entry, by key, for each list of registrations; "." stands
+# for a missing entry.
 CLASSES = (
     ((IMPLICIT,), (IMPLICIT, "CPU"), (IMPLICIT, EXPLICIT), (IMPLICIT, NON_FUNCTIONAL),
      ("Autograd", "CPU", EXPLICIT), (IMPLICIT, "SparseCPU")),
@@ -113,7 +114,8 @@ STOCK_KERNELS = """Python FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFro
 ONE, TWO = "(Tensor _0) -> Tensor _0", "(Tensor x, Tensor y) -> Tensor"
 NOWHERE = "registered at /dev/null:0"
 
-# Explicit overrides implicit at the autograd keys, but 1.13.1 does not refresh these entries.
+# At the autograd keys, CompositeExplicitAutograd overrides CompositeImplicitAutograd, but 1.13.1
+# does not refresh these entries.
 STALE = (f"op {OP}", f"impl {OP} {IMPLICIT} i", f"impl {OP} Autograd a", f"impl {OP} {EXPLICIT} e")
 
 # (name, commands, answer of PyTorch to the last command, answer of dkctl to it)
@@ -313,7 +315,8 @@ def check_dangling(tap, pair, told):
 
 # states: 11.2.3
 def check_misfits(tap, pair, told):
-    """A function with one argument does not match a definition with two, in either order."""
+    """A function with one argument does not match a definition with two arguments, whichever is
+    registered first."""
     define = [f'op -s "stated::{name}{TWO}" -g "{NOWHERE}" stated::{name}'
               for name in ("first", "second")]
     impl = [f'impl -u -s "{ONE}" stated::{name} - fn' for name in ("first", "second")]

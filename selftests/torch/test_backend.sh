@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests samples/torch-backend with Debian's PyTorch 1.13.1: runs make demo-torch with few steps,
-# compares its functions with those of the CPU, and tests its errors. Prints TAP. With DK_ASAN=1
-# the backend is built with ASan; PyTorch's headers do not compile with UBSan.
+# compares the backend's functions with those of the CPU, and tests the errors. Prints TAP. With
+# DK_ASAN=1 the backend is built with ASan; PyTorch's headers do not compile with UBSan.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -47,7 +47,7 @@ is_clean() { ! has_temporary_file; }
 is_without_processes() { ! pgrep -f "^make .*O=$build|cc1plus .*$out/" >/dev/null; }
 
 echo "TAP version 13"
-# SIGKILL to the script only, while it compiles
+# Send SIGKILL only to the script, while it compiles.
 rm -f "$out/arith.o"
 demo_script=$st_top/scripts/demo-torch
 O=$build STEPS=4 PYTHON=$python "$demo_script" >/dev/null 2>&1 &
@@ -67,7 +67,7 @@ ok "a second demo waits for the first" wait_for grep -q "^demo-torch: waiting fo
 exec {lock}>&-
 wait $demo
 is "make demo-torch succeeds" 0 "$(cat "$st_tmp/status")"
-like "no call is lost, and the loss equals that of the CPU" \
+like "no call is lost, and the loss is as on the CPU" \
 	"train: 60 steps, loss as on the CPU (*), * calls, * fallbacks, 0 lost" \
 	"$(tail -n 1 "$st_tmp/said")"
 for place in card0 card1; do

@@ -36,7 +36,7 @@ class Predicate:
 
 
 def shrinks_to_what_matters():
-    """Only the required commands are left, for any set of these."""
+    """For any set of required commands, only these are left."""
     rng = random.Random(1)
     for n, size in itertools.product(range(1, 6), (5, 17, 64)):
         commands = [f"drop k{i}" for i in range(size)]
@@ -73,7 +73,7 @@ def shrinks_sets():
 
 
 def shrinks_in_few_batches():
-    """The reduction needs few batches, because each starts PyTorch."""
+    """The reduction must need few batches, because each batch starts PyTorch."""
     commands = [f"drop k{i}" for i in range(64)]
     predicate = Predicate(commands[3], commands[40])
     shrink.shrink(commands, predicate)
@@ -132,7 +132,8 @@ def route(lay, comparer, keys, causes=rules.CAUSES):
 
 
 def stale_entries(lay, ours):
-    """A sparse function after an implicit one does not refresh AutogradOther."""
+    """If a function at SparseCPU is registered after one at CompositeImplicitAutograd, 1.13.1 does
+    not refresh AutogradOther."""
     commands = ["op p::a", "impl p::a CompositeImplicitAutograd i", "impl p::a SparseCPU s"]
     late = walk(lay, ours, commands)
     early = walk(lay, ours, [commands[i] for i in (0, 2, 1)])
@@ -144,7 +145,8 @@ def stale_entries(lay, ours):
 
 
 def refreshed_by_what(lay, ours):
-    """Explicit does not refresh the Autograd entries; the catch-all refreshes all."""
+    """Registering at CompositeExplicitAutograd does not refresh the autograd entries of 1.13.1.
+    Registering the catch-all refreshes all entries."""
     commands = ["op p::a", "impl p::a CompositeImplicitAutograd i", "impl p::a Autograd a",
                 "impl p::a CompositeExplicitAutograd e"]
     got = route(lay, walk(lay, ours, commands), "AutogradCPU").split()[-1]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs make demo-unload with fewer calls. dispatchkey must serve all of them. If PyTorch is
-# installed, its result is printed. Prints TAP.
+# installed, the result with PyTorch is printed, too. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

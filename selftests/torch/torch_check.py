@@ -83,7 +83,7 @@ def shrunk(pair, lay, commands):
 
 
 class Worker:
-    """The globals of each process of the pool."""
+    """Holds the globals of each process of the pool."""
     pair = lay = seed = None
 
 
@@ -249,7 +249,7 @@ def wrong_hidden(lay, names, tables, hidden):
 
 # ---- a falsified answer -----------------------------------------------------------------
 
-# Reducing a program starts PyTorch for each step, so short comparisons skip it.
+# Reducing a program starts PyTorch for each step, so short comparisons skip the reduction.
 FOR_SHRINKING = 1000
 
 
@@ -278,7 +278,7 @@ def check_shrinking(tap, pair, lay, args):
         out.write(text)
     check = sides.subprocess.run([pair.ours.argv[0], "replay", "--check", file],
                                  capture_output=True, text=True, check=False)
-    # the two commands left register CompositeImplicitAutograd and a backend of AutogradOther
+    # the two remaining commands register CompositeImplicitAutograd and a backend of AutogradOther
     passed = found is not None and len(small) == 2 and check.returncode == 1 and \
         "1 wrong answer" in check.stdout
     tap.result(passed, f"a falsified answer is found, and its program of {len(commands)} "
@@ -291,15 +291,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dkctl", required=True)
     parser.add_argument("--oracle", required=True, help="the program that is linked with libtorch")
-    parser.add_argument("--library", required=True, help="the same as a library, for python3")
-    parser.add_argument("--python", default="/usr/bin/python3", help="one that can import torch")
+    parser.add_argument("--library", required=True, help="the same program as a library")
+    parser.add_argument("--python", default="/usr/bin/python3", help="a Python with torch")
     parser.add_argument("--out", required=True, help="folder for transcripts")
     parser.add_argument("--programs", type=int, default=10000)
     parser.add_argument("--sets", type=int, default=100000)
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--only", type=int, help="one program, by its number")
+    parser.add_argument("--only", type=int, help="run only the program with this number")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--show", type=int, default=3, help="failing programs that are shown")
+    parser.add_argument("--show", type=int, default=3, help="number of failing programs to show")
     args = parser.parse_args()
     tap = Tap()
     pair = sides.Pair(args.dkctl, args.oracle, args.python, args.library)

@@ -31,7 +31,7 @@ struct tally {
 #define TALLY_SET(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define TALLY_GET(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 
-/* Waits for at least one call while the guest is registered; otherwise few calls would reach it. */
+/* Waits for a call while the guest is registered. Otherwise few calls would reach the guest. */
 static inline void unload_meet_a_call(struct tally *t)
 {
 	unsigned long n = TALLY_GET(t->calls);
