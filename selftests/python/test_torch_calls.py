@@ -61,6 +61,7 @@ for keys in ([IMPLICIT, EXPLICIT], [IMPLICIT, EXPLICIT, "Autograd"], [IMPLICIT, 
              [IMPLICIT, "QuantizedCPU", "SparseCPU"], [EXPLICIT, "Autograd", "CPU"],
              [IMPLICIT, EXPLICIT, "CompositeExplicitAutogradNonFunctional"],
              [IMPLICIT, "CPU", "Autograd"], [IMPLICIT, EXPLICIT, "NestedTensorCPU"],
+             [IMPLICIT, "CPU", "Autograd", "NestedTensorCPU"],
              [IMPLICIT, EXPLICIT, "Autograd", "CPU"], [IMPLICIT, "Autograd"]):
     for order in itertools.permutations(keys):
         space = make(order)

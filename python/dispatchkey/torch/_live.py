@@ -250,13 +250,14 @@ def operators() -> list[str]:
 
 LABEL_MAX = _abi.NAME_MAX - 1
 PYTHON_FUNCTION = "a Python function"
+_OF_COMPILER = re.compile(r"\.(c|cc|cpp|cu|cuh|cxx|h|hh|hip|hpp|hxx|inc|inl|ipp|m|mm):\d+$", re.I)
 
 
 def label(text: str) -> str:
     """Return the place where a function is registered as a label, which has no spaces.
 
     For a function of torch.library, PyTorch 1.13 and 2.6 print /dev/null and a line of another
-    file, and do not print the function's name. PyTorch 2.14 prints the file in Python.
+    file. PyTorch 2.14 prints where the Library was made. Neither prints the function's name.
     """
     where = text.replace("registered at ", "")
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
@@ -265,8 +266,13 @@ def label(text: str) -> str:
 
 
 def is_in_python(place: str) -> bool:
-    """Return whether a label is that of a function in Python."""
-    return place.endswith(PYTHON_FUNCTION) or bool(re.search(r"\.py:\d+$", place))
+    """Return whether a label is that of a function in Python.
+
+    The file of Python code can have any name, such as "<stdin>" or that of a script, so all files
+    count that are not of C++.
+    """
+    return place.endswith(PYTHON_FUNCTION) or \
+        bool(re.search(r":\d+$", place)) and not _OF_COMPILER.search(place)
 
 
 class TableEntry(NamedTuple):
