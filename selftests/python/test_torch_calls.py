@@ -5,8 +5,8 @@ import os
 import re
 
 from conftest import TOP, python
-from test_torch import (command, needs_pytorch, needs_pytorch_1_13, needs_pytorch_2, program,
-                        replayed)
+from test_torch import (command, installed_version, needs_pytorch, needs_pytorch_1_13,
+                        needs_pytorch_2, program, replayed)
 
 # make() registers functions in the given order. Each records its key and ends the call.
 OPERATORS = """
@@ -107,10 +107,18 @@ print(dt.explain(f"{space}::f", TENSORS["cpu"]).differences, first_of(space, TEN
 @needs_pytorch
 def test_functions_in_python():
     """PyTorch 1.13 and 2.6 print /dev/null as the place of Python functions; the explanation does
-    not."""
+    not. PyTorch 2.14 prints the file and line that make the Library; this file is <string>."""
     text = program(OPERATORS + "print(dt.explain(make(['CPU']) + '::f', TENSORS['inference']))")
     assert "/dev/null" not in text
-    assert "  1.  CPU: a Python function [kernel]\n" in text
+    line = OPERATORS.split("torch.library.Library(")[0].count("\n") + 1
+    place = f"<string>:{line}" if installed_version().startswith("2.14") else "a Python function"
+    assert f"  1.  CPU: {place} [kernel]\n" in text
+    assert program("""
+from dispatchkey.torch import _live
+for text in ("/dev/null:3", "<stdin>:1", "/tmp/ipykernel_7/12.py:1", "/usr/bin/train:5", "a b.PY:2",
+             "./build/RegisterCPU.cpp:3", "x.CU:12", "registered by RegisterOperators"):
+    print(_live.is_in_python(_live.label(f"registered at {text}")), end=" ")
+""") == "True True True True True False False False "
 
 
 # Registers functions at the keys of one list of KEYS, and calls the operator with tensors of one
@@ -147,13 +155,15 @@ def register(library, op, name, keys):
     '''Registers functions that note their key and, except at backends, redispatch. Returns the
     keys that PyTorch accepts.'''
     accepted = []
+    # PyTorch calls is_nonzero and item to convert a tensor to their own results.
+    done = {"aten::is_nonzero": True, "aten::item": 1}.get(f"{library.ns}::{name}", DONE)
     for key in keys:
         def function(*args, key=key, **kwargs):
             entered.append(key)
             below = [k for k in ("AutocastCPU", "AutogradCPU", "AutogradMeta", "ADInplaceOrView")
                      if key in (k, "Autograd")]
             if not below:
-                return DONE
+                return done
             seen = c.DispatchKeySet(c._dispatch_key_parse(below[0]))
             for k in below[1:] if key == "Autograd" else []:
                 if k != "ADInplaceOrView":
@@ -185,8 +195,8 @@ def compare(number, name, op, schema, kind, mode, keys):
         except Exception:
             pass            # PyTorch refuses some of the arguments, and some of the results
     del library
-    # PyTorch has functions in Python at other keys.
-    path = [hop.registered_at if hop.where.startswith("a Python function") and
+    # PyTorch has functions in Python at other keys. The place of a stale one has the key, too.
+    path = [hop.registered_at if dt._live.is_in_python(hop.where.split(" at ")[0]) and
             hop.registered_at in keys else None for hop in call.hops]
     if any(" may still " in s for s in call.stale):
         return None
@@ -196,9 +206,8 @@ def compare(number, name, op, schema, kind, mode, keys):
     text = f"{name} {kind} {mode} {keys}: entered {entered}, explained {path} {call.stale}"
     return (len(known), len(entered)) if same else text
 
-# PyTorch 2.6 crashes in gru_cell with tensors on meta. The functions above return a tensor, and
-# PyTorch 2 calls item to convert it to the result of item.
-LEFT_OUT = () if dt._live.release() == "1.13" else ("aten::gru_cell", "aten::item")
+# PyTorch 2.6 crashes in gru_cell with tensors on meta.
+LEFT_OUT = () if dt._live.release() == "1.13" else ("aten::gru_cell",)
 
 def compare_all(every, at_most):
     names = [n for n in dt.operators() if n.startswith("aten::") and not n.startswith("aten::_")
@@ -667,6 +676,6 @@ for name in names:
                 number += 1
                 if str(found) != str(expected).replace("DispatchKey.", ""):
                     print(theirs_text, expected, found)
-# PyTorch 1.13 has 4 of the names, PyTorch 2.6 has 7.
-print(len(rows), number == 15 * (4 if dt._live.release() == "1.13" else 7))
+# PyTorch 2.14 has all of the names, PyTorch 2.6 has 7 and PyTorch 1.13 has 4.
+print(len(rows), number / 15 == {{"1.13": 4, "2.6": 7, "2.14": 8}}[dt._live.release()])
 """) == "8 True\n"
