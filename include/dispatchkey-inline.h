@@ -711,7 +711,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 		DK__ANEW(id);
 #if DK__GATED
 		direct = dk__load(table->first_direct);
-		if (dk__direct(table, direct) == DK__SLEEPS && id >= table->lowest)
+		if (direct == DK__SLEEPS && id >= table->lowest)
 			goto enter;
 #endif
 		if (dk__direct(table, direct) == DK__BY_DEVICE) {
@@ -727,7 +727,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 			goto find;
 		at = dk__counter_of(table, id);
 #if DK__GATED
-		if (dk__direct(table, direct) >= DK__SLEEPS)
+		if (direct >= DK__SLEEPS)
 			goto enter;
 #endif
 		dk__add_count(at);
