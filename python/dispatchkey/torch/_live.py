@@ -211,11 +211,11 @@ def _first_difference(_version: str, of: Layout) -> str:
     count, members = optional("_dispatch_num_backends"), getattr(c, "DispatchKey", None)
     if count and count() != len(of.backends):
         return f"{count()} backends, but {len(of.backends)} in layout {of}"
-    names = {key.number: key.name for key in of.keys}
+    keys = of.keys
     # A number at which a group of keys begins is not a key, but PyTorch 2 names it "Undefined" or,
     # for example, "QuantizedUndefined". So does the library.
-    names = {number: names.get(number, Key(number, of).name) for number in range(max(names) + 1)}
-    for key in of.keys:
+    names = {number: Key(number, of).name for number in range(keys[-1].number + 1)}
+    for key in keys:
         live = getattr(members, key.name, None)
         if live is None:
             live = _call(parse, key.name)
