@@ -1081,11 +1081,11 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @generation: generation of the registry when the event was sent; 0 if unknown. For
  *	DK_NL_EVENT_LOST, the generation of the last lost event; an event that was read
  *	earlier may have a higher one
- * @name: name of the operator, backend or device; empty for a backend
+ * @name: name of the operator, backend, device or provider; empty for a backend
  *	fallback
  * @key_name: name of the key
- * @provider: name of the provider that made the change; empty for an
- *	administrator
+ * @provider: name of the provider that made the change; empty if @name is that of a
+ *	provider, or if an administrator made the change
  */
 struct dk_nl_event {
 	__u32 size;

@@ -81,6 +81,9 @@ static const char *const event_kinds[] = {
 	[DK_NL_EVENT_DEVICE_REMOVED] = "device-removed",
 	[DK_NL_EVENT_DEVICE_STATE] = "device-state",
 	[DK_NL_EVENT_LOST] = "lost",
+	[DK_NL_EVENT_PROVIDER_ADDED] = "provider-added",
+	[DK_NL_EVENT_PROVIDER_UNREGISTERING] = "provider-unregistering",
+	[DK_NL_EVENT_PROVIDER_REMOVED] = "provider-removed",
 };
 
 #define WORDS(_words)	{ (_words), sizeof(_words) / sizeof((_words)[0]) }

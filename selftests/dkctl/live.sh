@@ -284,6 +284,9 @@ ok "monitor prints a change of a card's state with the time" \
 	grep -qE "^20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3}  device $card is o" "$st_tmp/events"
 ok "monitor prints that a card was unregistered" \
 	grep -q "device $card unregistered" "$st_tmp/events"
+events_of() { sed -n "s/.*  provider $1 //p" "$st_tmp/events"; }
+is "monitor prints that a provider is being unregistered, and then that it is unregistered" \
+	"is being unregistered unregistered" "$(events_of dk_edu | paste -sd' ')"
 ok "monitor prints each event as one line of JSON" \
 	grep -q "{\"schema\":1,\"event\":{.*\"name\":\"$card\"" "$st_tmp/json"
 ok "JSON output has the device number of a function that is unregistered" \

@@ -191,6 +191,11 @@ enum dk_nl_readers {
  * @DK_NL_EVENT_DEVICE_STATE: A device went offline or came online.
  * @DK_NL_EVENT_LOST: Events were lost for lack of memory; count is their
  *   number. Read the state again.
+ * @DK_NL_EVENT_PROVIDER_ADDED: A provider was registered.
+ * @DK_NL_EVENT_PROVIDER_UNREGISTERING: A provider is being unregistered. Its
+ *   functions are not called any more, but calls of them may still be running.
+ * @DK_NL_EVENT_PROVIDER_REMOVED: A provider was unregistered. No call of its
+ *   functions is running.
  */
 enum dk_nl_event_kind {
 	DK_NL_EVENT_OP_ADDED,
@@ -204,6 +209,9 @@ enum dk_nl_event_kind {
 	DK_NL_EVENT_DEVICE_REMOVED,
 	DK_NL_EVENT_DEVICE_STATE,
 	DK_NL_EVENT_LOST,
+	DK_NL_EVENT_PROVIDER_ADDED,
+	DK_NL_EVENT_PROVIDER_UNREGISTERING,
+	DK_NL_EVENT_PROVIDER_REMOVED,
 };
 
 enum dk_a_info {

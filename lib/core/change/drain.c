@@ -314,9 +314,12 @@ static void unregistered(struct dkc_provider *core)
 		/* pairs with smp_load_acquire() in dkc_provider_lock_unregistering() */
 		smp_store_release(&core->pub->core, NULL);
 	core->pub = NULL;
-	if (!core->drained)
-		dkc_backends_release(core);
+	if (core->drained)
+		return;
+	dkc_backends_release(core);
 	core->drained = true;
+	core->reg->generation++;
+	dkc_notify_provider(core, DKC_PROVIDER_REMOVED);
 }
 
 /*

@@ -57,6 +57,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	core->next = reg->providers;
 	reg->providers = core;
 	reg->generation++;
+	dkc_notify_provider(core, DKC_PROVIDER_ADDED);
 	/* pairs with dkc_provider_lock_unregistering(), which reads @core */
 	smp_store_release(&prov->core, core);
 	mutex_unlock(&reg->lock);
@@ -178,6 +179,7 @@ static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *w
 	if (!core->unregistering) {
 		core->unregistering = true;
 		core->reg->generation++;
+		dkc_notify_provider(core, DKC_PROVIDER_UNREGISTERING);
 		provider_withdraw(core);
 	}
 	return dkc_wait(core, &target, why);

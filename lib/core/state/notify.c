@@ -103,6 +103,14 @@ void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
 	notify_all(&event);
 }
 
+void dkc_notify_provider(const struct dkc_provider *core, enum dkc_event_kind kind)
+{
+	const struct dkc_event event = { .reg = core->reg, .kind = kind, .name = core->name };
+
+	dkc_assert_writer(core->reg);
+	notify_all(&event);
+}
+
 void dkc_notify_unlocked(struct dk_registry *reg)
 {
 	/* pairs with smp_store_release() in dkc_notifier_add() */

@@ -195,6 +195,7 @@ void dkc_notify_block(const struct dkc_block *b, bool added);
 void dkc_notify_device(const struct dkc_device *dev, enum dkc_event_kind kind);
 void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
 			const struct dkc_provider *core, enum dkc_event_kind kind);
+void dkc_notify_provider(const struct dkc_provider *core, enum dkc_event_kind kind);
 /* Calls @unlocked of each notifier. Called after a change, without the lock. */
 void dkc_notify_unlocked(struct dk_registry *reg);
 /* The caller must hold the lock. Remove a notifier only while no change is in progress. */

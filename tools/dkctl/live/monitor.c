@@ -141,6 +141,11 @@ static const struct {
 	[DK_NL_EVENT_BACKEND_REMOVED] = { "backend", "released", COLOR_BAD },
 	[DK_NL_EVENT_DEVICE_ADDED] = { "device", "registered", COLOR_GOOD },
 	[DK_NL_EVENT_DEVICE_REMOVED] = { "device", "unregistered", COLOR_BAD },
+	[DK_NL_EVENT_PROVIDER_ADDED] = { "provider", "registered", COLOR_GOOD },
+	[DK_NL_EVENT_PROVIDER_UNREGISTERING] = {
+		"provider", "is being unregistered", COLOR_BAD
+	},
+	[DK_NL_EVENT_PROVIDER_REMOVED] = { "provider", "unregistered", COLOR_BAD },
 };
 
 static void put_change(struct request *q, const struct dk_nl_event *e)
