@@ -905,7 +905,8 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  *	functions or operators were removed
  * @readers: the users that may read the counters, of enum dk_nl_readers
  * @has_count: whether @count, @uncounted and @gone are valid; 0 if calls are not
- *	counted or the user may not read the counters
+ *	counted, the user may not read the counters, or the counters were reset again
+ *	and again while the module computed the sum
  */
 struct dk_nl_stats {
 	__u32 size;

@@ -27,7 +27,7 @@
  *                                        those without a "!join" line
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
  *   !stats STATE | SUM | NOT-COUNTED | GONE
- *                                        whether calls are counted
+ *                                        whether calls are counted; SUM may be empty
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT [| NUMBER]
@@ -981,7 +981,7 @@ int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats)
 	s->state = !strcmp(word(l, 0), "on") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	s->count = number(l, 1);
 	s->uncounted = number(l, 2);
-	s->has_count = s->state == DK_NL_STATE_ONLINE;
+	s->has_count = s->state == DK_NL_STATE_ONLINE && *word(l, 1);
 	s->gone = number(l, 3);
 	*stats = s;
 	return scripted("stats");

@@ -102,6 +102,21 @@ static void json_counter(struct json *j, const struct dk_nl_counter *c)
 	json_close(j);
 }
 
+/* True if calls are counted, but the module gave up the sum, because the counters were reset. */
+static bool is_unknown(const struct dk_nl_stats *stats)
+{
+	return stats->state == DK_NL_STATE_ONLINE && !stats->has_count;
+}
+
+static void json_sum(struct json *j, const char *name, const struct dk_nl_stats *stats,
+		     unsigned long long sum)
+{
+	if (is_unknown(stats))
+		json_null(j, name);
+	else
+		json_uint(j, name, sum);
+}
+
 static void json(struct live *v, const struct dk_nl_stats *stats,
 		 const struct dk_nl_counter *c, const struct stats_summary *u)
 {
@@ -112,9 +127,9 @@ static void json(struct live *v, const struct dk_nl_stats *stats,
 	json_object(&j, "stats");
 	json_bool(&j, "counted", stats->state == DK_NL_STATE_ONLINE);
 	json_string(&j, "readers", dk_nl_word(DK_NL_WORDS_READERS, stats->readers));
-	json_uint(&j, "calls", stats->count);
-	json_uint(&j, "uncounted", stats->uncounted);
-	json_uint(&j, "gone", stats->gone);
+	json_sum(&j, "calls", stats, stats->count);
+	json_sum(&j, "uncounted", stats, stats->uncounted);
+	json_sum(&j, "gone", stats, stats->gone);
 	json_uint(&j, "operators", u->operators);
 	json_array(&j, "served_by");
 	for (i = 0; i < u->num; i++) {
@@ -148,9 +163,13 @@ static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 	bool is_part = filter->op || filter->provider;
 	char words[64];
 
-	if (is_part)
-		printf("%llu of ", listed);
-	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
+	if (is_unknown(stats))
+		puts("the sum of all calls is unknown, because the counters were reset: try again");
+	else if (is_part)
+		printf("%llu of %s counted\n", listed,
+		       plural(words, stats->count, "call", "calls"));
+	else
+		printf("%s counted\n", plural(words, stats->count, "call", "calls"));
 	if (stats->gone && !is_part)
 		printf("%llu of them by functions that are no longer registered\n",
 		       (unsigned long long)stats->gone);
