@@ -69,9 +69,9 @@ static noinline const struct dk__entry *unserved(const struct dk_call *c, struct
 }
 
 /* Enters the function of c->entry. Counts the call at @at, unless @at is NULL. */
-static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot slot,
-					   const struct dkc_table *table,
-					   const struct dk__count *at, int how)
+static __always_inline const struct dk__entry *
+enter_entry(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table,
+	    const struct dk__count *at, int how)
 {
 #if DK__GATED
 	if (dkc_is_gated(table))
@@ -83,55 +83,32 @@ static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot sl
 	return c->entry;
 }
 
-/* Finds the entry in @table, which must be the table of the call's device. */
-static noinline const struct dk__entry *
-find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
-	const struct dk_obj *const *objs, u64 packed)
-{
-	const struct dk__count *at = NULL;
-	unsigned int id = packed_id(packed);
-
-	if (id >= table->lowest) {
-		if (dkc_is_counted(table))
-			at = dk__counter_of((const struct dk__table *)table, id);
-		c->ks.bits = ks;
-		c->entry = dkc_table_entry(table, id);
-		return enter_entry(c, slot, table, at, packed_how(packed));
-	}
-	/* the set may have bits that v1 lacks; the slow path ignores such bits */
-	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
-		return no_entry(slot, packed, DK__SLOWLY);
-	if (dkc_is_counted(table))
-		dk__add_count(dkc_table_counters(table));
-	return id == DKC_ID_MISSING ? unserved(c, slot, objs, packed) :
-				      no_entry(slot, packed, -ENOTUNIQ);
-}
-
 /*
- * Finds the entry in the table of the call's device. That may be the device of any of the objects.
+ * Returns the table of the call's device, which may be the device of any of the objects. Looks the
+ * keyset of the call up again, because the masks of that table may differ.
  */
-static noinline const struct dk__entry *
-find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table,
-	       const struct dk_obj *const *objs, u64 packed)
+static __always_inline const struct dkc_table *
+find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
+	       const struct dk_obj *const *objs, u64 packed, unsigned int *id)
 {
-	u64 ks = c->ks.bits;
-	unsigned long b = dk__top_backend(ks);
+	u64 all = c->ks.bits;
+	unsigned long b = dk__top_backend(all);
 	u32 device;
 
-	if (!device_of_first(ks, b, objs, packed, &device))
-		device = dkc_device_of(c->op->reg->layout, ks, objs, packed_objs(packed));
+	if (!device_of_first(all, b, objs, packed, &device))
+		device = dkc_device_of(c->op->reg->layout, all, objs, packed_objs(packed));
 	table = dkc_device_tables_table(table->devices, device);
-	packed &= ~0xffull;
-	packed |= dk__lookup((const struct dk__table *)table, &ks, b, dk__place(ks, b),
-			     packed_how(packed));
-	return find_in(c, slot, table, ks, objs, packed);
+	*ks = all;
+	*id = dk__lookup((const struct dk__table *)table, ks, b, dk__place(all, b),
+			 packed_how(packed));
+	return table;
 }
 
 /*
  * Returns false only if all objects are on one device or on none. If this returns true, the slow
  * path decides, and ignores offline devices.
  */
-static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
+static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {
 	u32 device = 0;
 
@@ -152,16 +129,32 @@ static noinline const struct dk__entry *
 find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 	       const struct dk_obj *const *objs, u64 packed)
 {
+	const struct dk__count *at = NULL;
+	unsigned int id = packed_id(packed);
+
 	if (dkc_is_out(table))
 		return DK__NO_ENTRY(DK__SLOWLY);
-	if (table->direct == DK__NOT_DIRECT || packed_id(packed) == DK__FOR_SLOW_PATH)
+	if (table->direct == DK__NOT_DIRECT || id == DK__FOR_SLOW_PATH)
 		return no_entry(slot, packed, DK__SLOWLY);
 	if ((table->op_flags & DK_OP_SAME_DEVICE) &&
 	    may_be_on_two_devices(objs, packed_objs(packed)))
 		return no_entry(slot, packed, DK__SLOWLY);
 	if (table->devices)
-		return find_on_device(c, slot, table, objs, packed);
-	return find_in(c, slot, table, ks, objs, packed);
+		table = find_on_device(c, table, &ks, objs, packed, &id);
+	if (id >= table->lowest) {
+		if (dkc_is_counted(table))
+			at = dk__counter_of((const struct dk__table *)table, id);
+		c->ks.bits = ks;
+		c->entry = dkc_table_entry(table, id);
+		return enter_entry(c, slot, table, at, packed_how(packed));
+	}
+	/* the set may have bits that v1 lacks; the slow path ignores such bits */
+	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
+		return no_entry(slot, packed, DK__SLOWLY);
+	if (dkc_is_counted(table))
+		dk__add_count(dkc_table_counters(table));
+	return id == DKC_ID_MISSING ? unserved(c, slot, objs, packed) :
+				      no_entry(slot, packed, -ENOTUNIQ);
 }
 
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
