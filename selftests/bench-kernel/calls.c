@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Defines the measured calls. */
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/trace_events.h>
@@ -219,12 +218,6 @@ static void call_batches(unsigned int n)
 
 /* ---- calls with counters, hooks or traces ------------------------------------ */
 
-/* Calls still check for counters and hooks for a second after these were disabled. */
-static void wait_for_calm(void)
-{
-	msleep(1100);
-}
-
 static int count_on(void)
 {
 	return dk_stats_enable(NULL, NULL);
@@ -233,7 +226,6 @@ static int count_on(void)
 static void count_off(void)
 {
 	dk_stats_disable(NULL, NULL);
-	wait_for_calm();
 }
 
 /* Counts calls of another registry, to measure what this costs calls of the default registry. */
@@ -249,7 +241,6 @@ static void count_nowhere(void)
 {
 	dk_stats_disable(elsewhere, NULL);
 	dk_registry_free(elsewhere, NULL);
-	wait_for_calm();
 }
 
 static int trace_on(void)
@@ -276,7 +267,6 @@ static int hook_on(void)
 static void hook_off(void)
 {
 	dk_hooks_unregister(&hooks, NULL);
-	wait_for_calm();
 }
 
 const struct bench bench_calls[] = {
