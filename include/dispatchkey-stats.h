@@ -39,8 +39,8 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * Context: Process context, sleeps for one grace period, until the counters are
  * unused. In the kernel it waits for running functions of atomic operators, but not
  * for those of other operators.
- * Return: 0, even if they were disabled; -EDEADLK from inside a hook or, in the
- * kernel, an atomic call.
+ * Return: 0, also if the counters were already disabled; -EDEADLK from inside a
+ * hook or, in the kernel, an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * These commands list backends, devices and providers, take backends and devices online and
- * offline, and release the names of backends.
+ * These commands list backends, devices and providers, take backends and devices offline or bring
+ * them online, and release the names of backends.
  */
 #include "netlink.h"
 

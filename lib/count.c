@@ -36,8 +36,8 @@ static void add_lost(u64 more)
 }
 
 /*
- * Returns a thread's part of a block, or NULL. Called by this thread, or by others with the
- * gate's lock held.
+ * Returns a thread's part of a block, or NULL. Called by the thread itself, or by another thread
+ * with the gate's lock held.
  */
 static u64 *part_of(const struct dkc_thread_counts *t, u32 id)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Lists backends and devices, and takes them online and offline.
+ * Lists backends and devices, takes them offline, and brings them online.
  */
 #include "internal.h"
 

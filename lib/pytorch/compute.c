@@ -7,7 +7,7 @@
 #include "pytorch.h"
 
 enum device_kind {
-	DEVICE_BACKEND,		/* an extensible backend: <prefix><device> is a key */
+	DEVICE_BACKEND,		/* extensible (SEMANTICS 10): <prefix><device> is a key */
 	DEVICE_PLAIN,		/* one key, for dense tensors only */
 	DEVICE_OLD,		/* deprecated: has a number but no key */
 };

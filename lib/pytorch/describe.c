@@ -39,7 +39,8 @@ static void put_set(struct dkc_text *t, const struct dk_layout *l, const char *h
 }
 
 /*
- * Begins a new line with @head if @name does not fit into the current one. Otherwise adds a space.
+ * Begins a line with @head if @name is the first name (@i is 0) or does not fit into the current
+ * line. Otherwise adds a space.
  */
 static void put_head(struct dkc_text *t, const char *head, unsigned int i,
 		     const char *name, size_t *line)

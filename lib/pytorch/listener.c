@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Reports events to listeners. A notifier queues each event under the registry's lock, and reports
- * the queue after the lock was released. One thread reports at a time, in the order of the queue. A
+ * the queue after the lock is released. One thread reports at a time, in the order of the queue. A
  * thread that finds another thread reporting returns at once, and the other thread also reports the
  * new events. A change never fails because of its events. Events that cannot be allocated are
  * counted, and their number is reported after the queue.

@@ -15,10 +15,10 @@ static unsigned int allocs_of(int (*act)(void))
 }
 
 /*
- * Taking a device offline or online builds only tables of the operator with a function for that
- * device. Offline: the operator's own table. Online: also the list of its device tables, and the
- * two tables in that list, one for the device and one for objects on no device. If calls are
- * counted, each table has a copy.
+ * Taking a device offline or bringing it online builds only tables of the operator with a function
+ * for that device. Offline: the operator's own table. Online: also the list of its device tables,
+ * and the two tables in that list, one for the device and one for objects on no device. If calls
+ * are counted, each table has a copy.
  */
 static void device_offline_builds_only_its_tables(void)
 {

@@ -142,8 +142,8 @@ struct dkc_target {
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* brought online again during the wait */
-	u64 over;			/* time at which a grace period had ended, or 0 */
-	struct dk_inside *found;	/* filled with a selected call, after @skip other ones */
+	u64 over;			/* a time by which a grace period had ended, or 0 */
+	struct dk_inside *found;	/* filled with a selected call; @skip others precede it */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Takes devices and backends offline and online. The registrations of an offline device or backend
- * stay, but calls are routed as if they were absent.
+ * Takes devices and backends offline, and brings them online. The registrations of an offline
+ * device or backend stay, but calls are routed as if these registrations were absent.
  */
 #include "change.h"
 
-/* A device or, if @dev is NULL, a backend that is taken offline or online. */
+/* A device or, if @dev is NULL, a backend that is taken offline or brought online. */
 struct dkc_switch {
 	struct dk_registry *reg;
 	struct dkc_device *dev;

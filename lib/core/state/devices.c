@@ -99,9 +99,9 @@ static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 }
 
 /*
- * @serves may belong to a device or backend that is being taken offline or online. In that case,
- * its state may be offline although the call has found @serves. So this function treats the device
- * and the backends of @serves as online.
+ * @serves may belong to a device or backend that is being taken offline or brought online. In that
+ * case, its state may be offline although the call has found @serves. So this function treats the
+ * device and the backends of @serves as online.
  */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)

@@ -57,7 +57,10 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
 /* Publishes the table of each operator again. If calls are counted, publishes a new copy of it. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
-/* Adds (@more) or removes one watcher of calls, and publishes other tables if needed. */
+/*
+ * Adds (@more) or removes one watcher of calls, and publishes other tables if needed. Each hook is
+ * a watcher, all tracers together are one, and so are the counters.
+ */
 void dkc_change_watched(struct dk_registry *reg, bool more);
 /* Counts tracers of calls as one watcher while any are attached. */
 void dkc_change_traced(struct dk_registry *reg);

@@ -39,7 +39,10 @@ static void table_fill(const struct dk_op *op, struct dkc_table *table)
 	}
 }
 
-/* Returns the lowest id that dk__begin() calls directly, or a constant such as DK__NOT_DIRECT. */
+/*
+ * Returns the lowest id of a function that the fast path calls directly, or a constant such as
+ * DK__NOT_DIRECT.
+ */
 static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 {
 	u32 bits = dkc_slots_are_gate() || (op->flags & DK_OP_ATOMIC) ? 0 : DK__GATES;
@@ -162,7 +165,7 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/* True if, of @size slots, each device can use the one that a call reads first. @size is <= 64. */
+/* True if, with @size <= 64 slots, each device can use the slot that its calls read first. */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
 	const struct dkc_reg *r = NULL;

@@ -3,7 +3,7 @@
  * The structures of a registry. Writers hold the registry's lock. Readers are in a read-side
  * critical section or have a slot that protects the table. They read the table of an operator or,
  * if that could not be built, the registrations. A published table is immutable, except that its
- * kind may become DKC_TABLE_IN_USE after it was replaced. In a published registration, only the
+ * kind may become DKC_TABLE_IN_USE after it is replaced. In a published registration, only the
  * links in the operator's list, the state of its block, and the states of its device and backend
  * change.
  */
@@ -82,10 +82,10 @@ struct dkc_block {
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
-/* Counts how often a device or backend was taken online or offline. */
+/* Counts how often a device or backend was taken offline or brought online. */
 struct dkc_offline {
 	unsigned long switches;		/* each switch cancels the waits that began before */
-	u64 over;	/* when a grace period after the last switch had ended, or 0 */
+	u64 over;	/* a time by which a grace period after the last switch had ended, or 0 */
 };
 
 struct dkc_device {
@@ -217,8 +217,8 @@ static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct 
 	      "ABI");
 
 /*
- * The ids of a table are in this order: those without an entry, functions of backend fallbacks,
- * and then the operator's functions by group. Those from @lowest on are in DKC_DIRECT.
+ * The ids of a table are in this order: those without an entry, those of backend fallbacks, and
+ * then those of the operator's functions by group. The ids from @lowest on are of DKC_DIRECT.
  */
 struct dkc_table {
 	union {
@@ -250,7 +250,7 @@ static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() must not serv
 
 /*
  * A copy of a definition's argument description, for boxed functions. It is freed with the
- * operator: calls may use it after the operator was undefined.
+ * operator: calls may use it after the operator is undefined.
  */
 struct dkc_args {
 	struct rcu_head rcu;
@@ -280,7 +280,7 @@ struct dk_op {
 	struct dk_op *child[2];		/* in the tree of names: order.c */
 	struct dk_op *after;		/* the next one by name */
 	u32 holders, num_regs;		/* @holders saturates */
-	u32 missing;			/* the counter of calls without a function */
+	u32 missing;			/* number of the counter of calls without a function */
 	u32 hash;			/* of the name */
 	u8 flags;
 	bool changing : 1;
@@ -351,7 +351,7 @@ struct dkc_provider {
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
 	struct dkc_call_map call_map;
-	u64 grace_over;			/* time at which @grace had ended, or 0 */
+	u64 grace_over;			/* a time by which @grace had ended, or 0 */
 	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
@@ -397,7 +397,7 @@ struct dkc_notifier {
 	struct dkc_notifier *next;
 	/* Called with the lock held for a change that can no longer fail; must not block. */
 	void (*notify)(struct dkc_notifier *self, const struct dkc_event *event);
-	/* Called after the lock was released, or NULL; may sleep. */
+	/* Called after the lock is released, or NULL; may sleep. */
 	void (*unlocked)(struct dkc_notifier *self);
 	/* Called when the registry is freed, or NULL. */
 	void (*release)(struct dkc_notifier *self);
