@@ -9,7 +9,7 @@ _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "s
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """Build the wheel; returns the name of its file."""
+    """Build the wheel, and return the name of its file."""
     if not os.path.exists(_SCRIPT):
         sys.exit("dispatchkey: the library's sources are not beside this folder: install "
                  "the wheel that \"make wheel\" builds, or Debian's package python3-dispatchkey")

@@ -16,7 +16,7 @@ help(dispatchkey) in Python describes the package.
 
 
 def main() -> int:
-    """Print which commands there are; returns the exit status."""
+    """Print which commands there are, and return the exit status."""
     if sys.argv[1:] == ["--version"]:
         _command.say(f"dispatchkey {__version__}")
         return _command.OK

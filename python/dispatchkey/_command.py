@@ -39,7 +39,7 @@ def end_by_interrupt() -> None:
 
 
 def fail(command: str, status: int, message: object) -> int:
-    """Print why a command fails; returns its exit status."""
+    """Print why a command fails, and return its exit status."""
     print(f"{command}: {message}", file=sys.stderr)
     return status
 
@@ -76,7 +76,7 @@ def _flush() -> None:
 
 
 def run(command: str, main: Callable[[], int]) -> int:
-    """Run a command; returns its exit status, even if its output cannot be written."""
+    """Run a command and return its exit status: NOT_WRITTEN if its output cannot be written."""
     try:
         try:
             return main()

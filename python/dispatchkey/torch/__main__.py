@@ -300,7 +300,7 @@ def _show_notes() -> None:
 
 
 def main(arguments: Optional[list[str]] = None) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command, and return the exit status."""
     def command() -> int:
         options = _parse(arguments)
         _show_notes()

@@ -365,13 +365,13 @@ class Operator:
         return {**_fallbacks(frozenset(_keys_with_fallback(of))), **found}
 
     def mirror(self, registry: Registry) -> str:
-        """Make PyTorch's registrations in our registry; returns the operator's name."""
+        """Make PyTorch's registrations in our registry, and return the operator's name."""
         name = self.mirror_functions(registry)
         mirror_fallbacks(registry, self.fallbacks(registry.layout))
         return name
 
     def mirror_functions(self, registry: Registry) -> str:
-        """Register the operator and its functions; returns the operator's name."""
+        """Register the operator and its functions, and return the operator's name."""
         name = registry.define(self.schema)
         for m in reversed(self.impls()):
             fn: Any = fallthrough if "fallthrough" in m["flags"] else _never

@@ -85,8 +85,8 @@ class TorchCall:
                  with these keys reach, or can reach, instead of those by the rules, and why
     made_on      the key that a function at BackendSelect computes from the arguments dtype,
                  layout and device, as a set; the default is CPU's
-    masked       up to PyTorch 2.4, the keys that are skipped, or not, because of the arguments'
-                 backend, if the local state includes another backend; normally none
+    masked       the keys that PyTorch up to 2.4 skips but the library does not, or the reverse;
+                 none unless the local state includes a backend
 
     If a stale entry is certain, it is among the differences, and the path and the
     explanation are those of the real call.
@@ -257,7 +257,8 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
             left -= hops[-1].key
         if hops[-1].key.name == "BackendSelect":
             left = made_on if name in _PINNED else left | made_on
-        # The keys left are those of an argument or, if the operator takes none, the included set.
+        # Pass the remaining keys as an argument or, if the operator dispatches on none, as the
+        # included set.
         nothing = KeySet(layout=registry.layout)
         with force(nothing if takes_any else left, nothing):
             hops.append(_hop(registry.explain(name, *([left] if takes_any else [])), stale))

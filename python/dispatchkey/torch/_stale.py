@@ -42,7 +42,7 @@ class StaleEntry:
     """An entry of PyTorch's table in memory that differs, or could differ, from the rules.
 
     key         the key of the entry
-    functions   the functions that calls can reach instead of fresh; one if it is certain
+    functions   the functions that calls can reach instead of fresh; only one if is_certain
     sources     the key that each of these functions is registered at, or ""
     fresh       the entry by the rules
     unnoticed   the keys of registrations for which PyTorch did not refresh the entry
@@ -212,7 +212,7 @@ def _is_clean(live: _live.Operator) -> Optional[bool]:
 
 
 class _Facts:
-    """What PyTorch reports about its table in memory, and what follows for the order."""
+    """What PyTorch reports about its table, and the order of registrations that this proves."""
 
     def __init__(self, live: _live.Operator, tables: _Tables):
         self._live, self._tables = live, tables

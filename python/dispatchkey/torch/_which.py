@@ -107,7 +107,7 @@ class _Copies:
 
     @staticmethod
     def _is_other_device(torch: Any, value: Any) -> bool:
-        """Return whether it is a device, or a device's name, but not "cpu" or "meta"."""
+        """Return whether value is a device, or the name of one, other than "cpu" and "meta"."""
         if not isinstance(value, (str, torch.device)):
             return False
         try:
@@ -155,7 +155,7 @@ def with_default_device(function: Any, kwargs: dict[str, Any]) -> dict[str, Any]
 
 
 def _is_pytorchs(function: Any) -> bool:
-    """Return whether it is an operator, function or method of PyTorch that only calls
+    """Return whether function is an operator, or a function or method of PyTorch that only calls
     operators."""
     torch = _live.pytorch()
     if hasattr(function, "_schema") or hasattr(function, "_qualified_op_name"):
