@@ -288,7 +288,7 @@ outside() { # KVER KDIR
 kernel_targets_1="replay api module trace edu netlink nl"
 kernel_targets_2="dkctl guides torture"
 kernel_targets="$kernel_targets_1 $kernel_targets_2"
-# Passes the OPTIONs to selftests/vm/run, such as the kernel and the log.
+# Runs tests in a virtual machine. The OPTIONs are for selftests/vm/run, such as --kernel-series.
 in_vm() { # KVER SECONDS TARGETS OPTION...
 	local kver=$1 timeout=$2 targets=$3
 	shift 3
