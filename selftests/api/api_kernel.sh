@@ -23,7 +23,8 @@ echo "TAP version 13"
 must_load dispatchkey
 # Unload the module first if it is loaded, because it runs its tests when it is loaded.
 ! is_loaded dk_api_test || rmmod dk_api_test
-# As in userspace: the number of registrations whose orders are all tried, and the chosen suites.
+# As in userspace: the largest number of registrations of which all orders are tried, and the
+# chosen suites.
 options=(${DK_MOST:+most="$DK_MOST"} ${DK_SUITES:+only="${DK_SUITES// /,}"})
 load dk_api_test "${options[@]}" || {
 	fail "dk_api_test loads" "${options[*]}" "$(cat "$st_log")"

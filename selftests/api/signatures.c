@@ -309,7 +309,7 @@ static void unused_name_takes_another_type(void)
 	CHECK_INT(served_by, 2);
 	t_close();
 
-	/* an operator without a signature does not get that of an earlier one with its name */
+	/* a new operator without a signature does not get that of an earlier one of this name */
 	setup_default();
 	define_untyped(&typed_op);
 	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));

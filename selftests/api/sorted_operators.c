@@ -196,8 +196,8 @@ static unsigned int work_for(unsigned int first, unsigned int end)
 /* The work for n operators grows with n log n. */
 static void work_grows_with_n_log_n(void)
 {
-	const unsigned int each = 28;	/* twice the average depth of such a tree */
-
+	/* twice the average depth of a node in a random tree of MANY nodes */
+	const unsigned int each = 28;
 	unsigned int n;
 
 	setup();

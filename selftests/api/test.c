@@ -119,7 +119,7 @@ static long run_once(const struct t_suite *suite, const struct t_case *c)
 
 /*
  * Returns the number of private backends of the default registry that have a name. A name stays
- * bound after its provider was unregistered, and all modules or plugins share three backends.
+ * bound after its provider is unregistered, and all modules or plugins share three backends.
  */
 static unsigned int names_bound(void)
 {

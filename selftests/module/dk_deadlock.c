@@ -95,7 +95,10 @@ static int cpu_offline(void)
 	return dk_backend_set_online_timeout(NULL, DK_BACKEND_CPU, 0, DK_NO_TIMEOUT, NULL);
 }
 
-/* The function takes a lock. Its provider is unregistered, which waits for calls, with it held. */
+/*
+ * The function takes @m. Later, the provider is unregistered with @m held. Unregistering waits for
+ * calls of the function, so this could deadlock.
+ */
 static int lock(void)
 {
 	int err = visit(&at_cpu, take_m);

@@ -388,8 +388,8 @@ static void take_end(const struct nlmsghdr *h)
 	int err = *(const int *)NLMSG_DATA(h);
 
 	/*
-	 * this is the end of an abandoned dump, or an error for bytes after a length that is too
-	 * small
+	 * this is the end of an abandoned dump or, if a message has a length that is too small, an
+	 * error about the bytes after that length
 	 */
 	if (h->nlmsg_seq != request->nlmsg_seq)
 		return;

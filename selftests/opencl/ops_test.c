@@ -295,7 +295,7 @@ TEST(a_failure_of_opencl_is_returned)
 		error = call_all();
 		left = until_failure;
 		until_failure = 0;
-		/* 0, because buf_free() cannot report a failure. */
+		/* 0 if only buf_free() failed, which cannot report this */
 		EXPECT(error == 0 || error == -EIO);
 		EXPECT_EQ(call_all(), 0);
 	}

@@ -101,7 +101,7 @@ struct option_name {
 	unsigned int option;
 };
 
-extern const struct option_name options[];	/* ends with a NULL name, as those below */
+extern const struct option_name options[];	/* each of these ends with a NULL name */
 extern const struct term layout_option_terms[];
 extern const struct term global_option_terms[];
 extern const struct term live_option_terms[];

@@ -204,7 +204,7 @@ static bool key_of_value(const struct dk_layout *l, const char *word, unsigned i
 
 /*
  * Finds EndOfFunctionalityKeys, and StartOfNAMEBackends and EndOfNAMEBackends of a building block.
- * These are enumerators of PyTorch that it does not print.
+ * PyTorch has these enumerators, but does not print them.
  */
 static bool key_of_enumerator(const struct dk_layout *l, const char *word, unsigned int *key)
 {
