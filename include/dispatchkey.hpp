@@ -568,27 +568,28 @@ template <template <class> class Of, class T>
 inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
 
 /*
- * True for a smart pointer to an object if the pointer itself is not a type that calls
- * dispatch on.
+ * True for a type that calls do not dispatch on, although it leads to objects: a smart pointer,
+ * a pointer to a pointer or to a list, a std::pair, or any other class template with an argument
+ * that is an object or leads to one.
  */
-template <class T> constexpr bool is_smart_pointer()
+template <class T> constexpr bool hides_objects();
+template <class T> constexpr bool leads_to_objects() { return visit<T>::is || hides_objects<T>(); }
+template <class T> inline constexpr bool is_template_of_objects = false;
+template <template <class...> class Of, class... A>
+inline constexpr bool is_template_of_objects<Of<A...>> =
+	(leads_to_objects<std::remove_cv_t<std::remove_reference_t<A>>>() || ...);
+template <class T> constexpr bool hides_objects()
 {
-	if constexpr (!visit<T>::is && has<pointee, T>)
-		return visit<pointee<T>>::is;
-	else
+	if constexpr (visit<T>::is)
 		return false;
-}
-/* As is_smart_pointer(), but also true for lists and std::optional of such pointers. */
-template <class T> constexpr bool has_smart_pointer()
-{
-	if constexpr (is_smart_pointer<T>())
-		return true;
+	else if constexpr (std::is_pointer_v<T>)
+		return leads_to_objects<std::remove_cv_t<std::remove_pointer_t<T>>>();
 	else if constexpr (has<pointee, T>)
-		return is_smart_pointer<pointee<T>>();
+		return leads_to_objects<pointee<T>>();
 	else if constexpr (has<item, T>)
-		return is_smart_pointer<item<T>>();
+		return hides_objects<item<T>>();
 	else
-		return false;
+		return is_template_of_objects<T>;
 }
 
 /* The objects of a call; they are on the stack unless there are long lists. */
@@ -2040,9 +2041,10 @@ private:
 		static_assert(On::fits({ visit<A>::is... }),
 			      "dk::on names a parameter that calls cannot dispatch on");
 		static_assert(!std::is_same_v<On, every> ||
-				      !(detail::has_smart_pointer<detail::bare_t<A>>() || ...),
-			      "calls do not dispatch on a smart pointer to an object: specialise "
-			      "dk::object for it, or name the other parameters with dk::on");
+				      !(detail::hides_objects<detail::bare_t<A>>() || ...),
+			      "calls do not dispatch on objects in a parameter of this type: "
+			      "specialise dk::object for it, or name the other parameters with "
+			      "dk::on");
 		detail::objects<capacity(all())> objs;
 
 		collect_packed(objs, generators, at, all());

@@ -178,14 +178,20 @@ pair 'static dk::op<int(tensor *), dk::on<0>> o{ "t::o" };' \
 	'static dk::op<int(tensor *), dk::on<1>> o{ "t::o" };' 'dk::on names'
 pair 'static dk::op<int(std::array<char, 2>)> o{ "t::o" };' \
 	'static dk::op<int(std::vector<int>)> o{ "t::o" };' 'use a pointer'
-smart='do not dispatch on a smart pointer'
+hidden='do not dispatch on objects in a parameter'
 pair 'static dk::op<int(std::shared_ptr<int> &)> o{ "t::o" };' \
-	'static dk::op<int(const std::shared_ptr<tensor> &)> o{ "t::o" };' "$smart"
+	'static dk::op<int(const std::shared_ptr<tensor> &)> o{ "t::o" };' "$hidden"
 pair 'static dk::op<int(const std::vector<tensor> &)> o{ "t::o" };' \
-	'static dk::op<int(const std::vector<std::unique_ptr<tensor>> &)> o{ "t::o" };' "$smart"
+	'static dk::op<int(const std::vector<std::unique_ptr<tensor>> &)> o{ "t::o" };' "$hidden"
 pair 'static dk::op<int(tensor &, std::shared_ptr<tensor> &), dk::on<0>> o{ "t::o" };' \
 	'static dk::op<int(const std::optional<std::shared_ptr<tensor>> &)> o{ "t::o" };' \
-	"$smart"
+	"$hidden"
+pair 'static dk::op<int(char **)> o{ "t::o" };' \
+	'static dk::op<int(tensor **)> o{ "t::o" };' "$hidden"
+pair 'static dk::op<int(const std::pair<int, char> &)> o{ "t::o" };' \
+	'static dk::op<int(const std::pair<tensor, int> &)> o{ "t::o" };' "$hidden"
+pair 'static dk::op<int(tensor &, std::vector<tensor> *), dk::on<0>> o{ "t::o" };' \
+	'static dk::op<int(tensor &, std::vector<tensor> *)> o{ "t::o" };' "$hidden"
 
 use=from_raw
 pair 'auto k = dk::keyset::from_raw(0x33);' 'auto k = dk::keyset(0x33);' "$use"
