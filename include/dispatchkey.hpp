@@ -1374,12 +1374,13 @@ template <auto f> impl_options with_name(impl_options how)
 	return how;
 }
 
-/* True for a NULL pointer to a function. Registering such a pointer fails. */
+/* True for a NULL pointer to a function and an empty std::function. Registering these fails. */
+template <class F> using null_comparison = decltype(std::declval<const F &>() == nullptr);
 template <class F> bool is_null(const F &f)
 {
 	(void)f;
-	if constexpr (std::is_pointer_v<F>)
-		return !f;
+	if constexpr (std::is_constructible_v<F, std::nullptr_t> && has<null_comparison, F>)
+		return f == nullptr;
 	else
 		return false;
 }
@@ -1594,9 +1595,11 @@ public:
 		state_->entry.size = sizeof(state_->entry);
 		state_->entry.registry = reg;
 		state_->entry.priv = state_;
-		state_->entry.notify = [](dk_listener *self, const dk_event *event) noexcept {
-			static_cast<state *>(self->priv)->f(*event);
-		};
+		if (!detail::is_null(state_->f))
+			state_->entry.notify = [](dk_listener *self,
+						  const dk_event *event) noexcept {
+				static_cast<state *>(self->priv)->f(*event);
+			};
 		status_.error = dk_listener_register(&state_->entry, &status_.why);
 	}
 	listener(const listener &) = delete;

@@ -637,17 +637,24 @@ static void long_labels()
 	CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, how.label));
 }
 
-/* A pointer to a function that is NULL is refused, whatever its type. */
+/* A NULL pointer to a function and an empty std::function are refused, whatever their types. */
 static void null_functions()
 {
 	int (*plain)(tensor &, const tensor &, int *) = nullptr;
 	int (*with_call)(dk_call *, tensor &, const tensor &, int *) = nullptr;
 	int (*boxed)(dk_call *, void *) = nullptr;
+	std::function<int(tensor &, const tensor &, int *)> empty;
+	std::function<int(dk_call *, void *)> empty_boxed;
+	dk::listener listens{ std::function<void(const dk_event &)>() };
 	auto defined = add.define();
 	const dk::registration refused[] = {
 		add.impl(DK_CPU, plain), add.impl(DK_CPU, with_call), add.boxed(DK_CPU, boxed),
-		dk::fallback(DK_CPU, boxed),
+		dk::fallback(DK_CPU, boxed), add.impl(DK_CPU, empty),
+		add.boxed(DK_CPU, empty_boxed), dk::fallback(DK_CPU, empty_boxed),
 	};
+
+	CHECK(!listens && listens.status().error == -EINVAL &&
+	      listens.status().why.reason == DK_WHY_NO_LISTENER);
 
 	for (const auto &one : refused)
 		CHECK(!one && one.status().error == -EINVAL &&
