@@ -303,6 +303,7 @@ static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 	place = kvcalloc(keys, sizeof(*place), GFP_KERNEL);
 	if (!impls->reg || !place) {
 		kvfree(impls->reg);
+		impls->reg = NULL;	/* most callers call dk_nl_impls_put() nevertheless */
 		kvfree(place);
 		return false;
 	}

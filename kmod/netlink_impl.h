@@ -57,7 +57,8 @@ struct dk_nl_impls {
 
 /*
  * Fills @impls. Called with the registry's lock held, which the caller must hold until
- * dk_nl_impls_put(). Returns 0, or -ENOMEM with a message in extack.
+ * dk_nl_impls_put(). Returns 0, or -ENOMEM with a message in extack. After a failure,
+ * dk_nl_impls_put() is allowed but not needed.
  */
 int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 		    struct netlink_ext_ack *extack);

@@ -272,8 +272,8 @@ build_modules() { # KVER KDIR
 }
 # Builds programs of the kernel's tests here, because compiling in a virtual machine is slow.
 build_programs() {
-	make -s -C selftests all TARGETS=netlink DK_ONLY=kernel DK_PREBUILT=1 DK_BUILD="$build" \
-		CC="$CC"
+	make -s -C selftests all TARGETS="netlink failslab" DK_ONLY=kernel DK_PREBUILT=1 \
+		DK_BUILD="$build" CC="$CC"
 }
 
 # Runs the first part of outside_driver.sh, which builds a driver, here. The second part, which
