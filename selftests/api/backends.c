@@ -107,7 +107,9 @@ static void names_of_keys_are_refused(void)
 	static const char *const names[] = {
 		"Autograd", "autograd", "Sparse", "Dense", "cpu", "CPUBit",
 		"AutogradCPU", "Undefined", "CompositeImplicitAutograd", "Tracer",
-		"PrivateUse1",
+		"PrivateUse1", "Autocast", "DefaultBackend",
+		/* AutogradOther and AutogradFunctionality are keys */
+		"Other", "functionality",
 	};
 	unsigned int i, backend = 0, key = 0;
 
@@ -124,6 +126,36 @@ static void names_of_keys_are_refused(void)
 	CHECK_INT(key, DK_AUTOGRAD);
 	CHECK_OK(dk_registry_key_parse(t_reg, "Sparse", &key, &t_why));
 	CHECK_INT(key, DK_SPARSE);
+}
+
+/* A name is refused if a key of its backend would have the same name as a key of another one. */
+static void keys_of_two_backends_have_different_names(void)
+{
+	static const struct {
+		const char *first, *second;
+		unsigned int pin;	/* of the first name */
+	} names[] = {
+		{ "acme", "AutogradACME" }, { "SparseAcme", "acme" }, { "x", "CsrX" },
+		/* of the private backends, only PrivateUse1 has an Autocast key */
+		{ "AutocastAcme", "acme", DK_BACKEND_PRIVATEUSE2 },
+	};
+	unsigned int i, backend, got, key = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		setup();
+		CHECK_OK(dk_backend_join(&edu, names[i].first, names[i].pin, 0, &backend,
+					 &t_why));
+		t_join(&other, "driver");
+		CHECK_INT(dk_backend_join(&other, names[i].second, 0, 0, &got, &t_why), -EINVAL);
+		CHECK_INT(t_why.reason, DK_WHY_NAME_TAKEN);
+		CHECK_STR(t_why.name, names[i].second);
+		/* the first name is still accepted, and its keys are found */
+		CHECK_OK(dk_backend_join(&other, names[i].first, 0, 0, &got, &t_why));
+		CHECK_INT(got, backend);
+		CHECK_OK(dk_registry_key_parse(t_reg, names[i].first, &key, &t_why));
+		CHECK_INT(key, dk_runtime_key(NULL, DK_DENSE, backend));
+		t_close();
+	}
 }
 
 /* An object has backend 0 if dk_backend_join() failed and did not set the backend's number. */
@@ -148,4 +180,5 @@ T_SUITE(backends,
 	T(name_stays_bound_after_unregister),
 	T(exclusive_and_numbered_backends),
 	T(device_keeps_the_name_of_its_backend),
-	T(names_of_keys_are_refused));
+	T(names_of_keys_are_refused),
+	T(keys_of_two_backends_have_different_names));

@@ -41,6 +41,46 @@ static bool name_taken(const struct dk_layout *l, const char *name)
 	       dkc_strcaseeq(name, "privateuseone");
 }
 
+/* True if a parser takes the name for a key, or a key is printed with it in any case. */
+static bool key_name_taken(const struct dk_registry *reg, const char *name)
+{
+	char buf[DK_NAME_MAX];
+	unsigned int key;
+
+	if (!dk_key_parse(reg->layout, name, 0, &key, NULL))
+		return true;
+	for (key = 0; key < dk_layout_keys(reg->layout); key++) {
+		dkc_key_text(reg, key, buf);
+		if (dkc_strcaseeq(buf, name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if a key of the backend, which has no private name yet, would get the name of another key:
+ * "Other" would make a second AutogradOther.
+ */
+static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
+{
+	const struct dk_layout *l = reg->layout;
+	const char *own = l->backend_names[backend];
+	size_t tail = strlen(own), kept;
+	char buf[DK_NAME_MAX];
+	unsigned int key;
+
+	for (key = 1; key < dk_layout_keys(l); key++) {
+		dk_key_name(l, key, buf);
+		kept = strlen(buf) - tail;
+		if (strlen(buf) < tail || !dkc_streq(buf + kept, own))
+			continue;
+		dkc_strcpy(buf + kept, name, DK_NAME_MAX - kept);
+		if (key_name_taken(reg, buf))
+			return true;
+	}
+	return false;
+}
+
 /* Refuses a name because all private backends have names. Lists these names. */
 static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
 {
@@ -66,6 +106,7 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 {
 	const struct dk_layout *l = reg->layout;
 	unsigned int i, b = bound_backend(reg, name);
+	bool is_bound = b;
 
 	if (pin && !b) {
 		if (pin > l->nb)
@@ -83,7 +124,10 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 		if (dkc_is_private(l, i) && !reg->private_backend[i]->name[0])
 			b = i;
 	*backend = b;
-	return b ? 0 : refuse_more(reg, why);
+	if (!b)
+		return refuse_more(reg, why);
+	return !is_bound && key_names_taken(reg, b, name) ?
+	       dkc_refuse(why, DK_WHY_NAME_TAKEN, name) : 0;
 }
 
 static int join_backend(struct dkc_provider *core, const char *name,
