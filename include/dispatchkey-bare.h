@@ -18,26 +18,74 @@ typedef uint64_t __u64;
 typedef __u64 __aligned_u64 __attribute__((aligned(8)));
 typedef int32_t __s32;
 typedef int64_t __s64;
+
+/*
+ * The errnos of the core and of the program must have the same numbers. If there is a libc, its
+ * <errno.h> defines them, because the program may include it. Linux's numbers define the rest.
+ */
+#ifdef __has_include
+#if __has_include(<errno.h>)
+#include <errno.h>
+#endif
+#endif
 #ifndef ENOENT
 #define ENOENT		2
+#endif
+#ifndef EAGAIN
 #define EAGAIN		11
+#endif
+#ifndef ENOMEM
 #define ENOMEM		12
+#endif
+#ifndef EBUSY
 #define EBUSY		16
+#endif
+#ifndef EEXIST
 #define EEXIST		17
+#endif
+#ifndef EXDEV
 #define EXDEV		18
+#endif
+#ifndef ENODEV
 #define ENODEV		19
+#endif
+#ifndef EINVAL
 #define EINVAL		22
+#endif
+#ifndef ENOSPC
 #define ENOSPC		28
+#endif
+#ifndef EDEADLK
 #define EDEADLK		35
+#endif
+#ifndef ENOSYS
 #define ENOSYS		38
+#endif
+#ifndef ENODATA
 #define ENODATA		61
+#endif
+#ifndef EPROTO
 #define EPROTO		71
+#endif
+#ifndef ENOTUNIQ
 #define ENOTUNIQ	76
+#endif
+#ifndef EILSEQ
 #define EILSEQ		84
+#endif
+#ifndef EPROTOTYPE
 #define EPROTOTYPE	91
+#endif
+#ifndef EOPNOTSUPP
 #define EOPNOTSUPP	95
+#endif
+#ifndef ESHUTDOWN
 #define ESHUTDOWN	108
+#endif
+#ifndef ETIMEDOUT
 #define ETIMEDOUT	110
+#endif
+#ifndef ECANCELED
 #define ECANCELED	125
 #endif
 

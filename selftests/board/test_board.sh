@@ -66,6 +66,32 @@ unknown_board() {
 	INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD=foo 2>"$st_tmp/said" || status=$?
 	[ "$status" -eq 2 ] && grep '^demo-board: no board "foo": use ' "$st_tmp/said"
 }
+# Builds everything with a libc whose errnos differ from Linux's, as newlib's do. Like newlib, it
+# lacks some.
+errnos() {
+	local out=$out/errnos
+	mkdir -p "$out/libc" && cat >"$out/libc/errno.h" <<-'END'
+		#define ENOENT 2
+		#define EAGAIN 11
+		#define ENOMEM 12
+		#define EBUSY 16
+		#define EEXIST 17
+		#define EXDEV 18
+		#define ENODEV 19
+		#define EINVAL 22
+		#define ENOSPC 28
+		#define EDEADLK 45
+		#define ENODATA 61
+		#define EPROTO 71
+		#define ENOSYS 88
+		#define EOPNOTSUPP 95
+		#define EPROTOTYPE 107
+		#define ETIMEDOUT 116
+		#define EILSEQ 138
+		#define ECANCELED 140
+	END
+	CFLAGS="-isystem $out/libc" ends 0 "88: no function serves this route" errnos
+}
 compiles() { O=$out BARE_CC=$cc BARE_CFLAGS=$1 "$st_top/scripts/check-bare"; }
 all_transcripts() {
 	diff <(cd "$st_top/selftests/vectors" && echo ./*/*.dkt | xargs -n 1 | sort) \
@@ -83,6 +109,7 @@ test_board() {
 	ok "$board: a CPU exception ends a program with status 1" ends 1 "$fault" faults
 	seconds=2 ok "$board: a program that hangs is stopped after the time limit" \
 		ends 124 "has not ended after 2 seconds" hangs
+	ok "$board: errnos are those of the libc" errnos
 	ok "$board: the program with all transcripts builds" \
 		build "$tests/board_test.c" "$tests/transcripts.S" &&
 		run_tap run board_test
