@@ -124,7 +124,7 @@ static struct dk_provider cpu = DK_PROVIDER("cpu"), npu = DK_PROVIDER("npu");
 /* Registers everything, and makes an object on the accelerator. */
 static int begin(struct dk_obj *on_npu, struct dk_diag *why)
 {
-	unsigned int backend;
+	unsigned int backend = 0;
 	int err;
 
 	dk_bare_interrupts(board_interrupts_off, board_interrupts_restore);

@@ -75,7 +75,9 @@ static void __attribute__((interrupt("machine"), aligned(4))) trap(void)
 	board_timer_expired();
 }
 
-static void __attribute__((noreturn, used)) begin(void)
+/* Called by start(). With -flto a static function may have another name in the assembly. */
+void __attribute__((noreturn, used)) board_begin(void);
+void board_begin(void)
 {
 	char *p;
 
@@ -92,5 +94,5 @@ static void __attribute__((noreturn, used)) begin(void)
 void __attribute__((naked, noreturn, section(".start"))) start(void)
 {
 	asm volatile("la sp, stack_end\n\t"
-		     "j begin");
+		     "j board_begin");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Defines the four libc functions that the dispatcher needs, for a toolchain without a libc. The
- * Makefile keeps the compiler from replacing the loops with calls to the same functions.
+ * Makefile keeps the compiler from replacing the loops with calls to the same functions, and
+ * compiles this file without -flto.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -54,11 +54,12 @@ same_text() {
 		diff <(grep -v '^# SPDX' "$tests/sample.txt") -
 }
 # Runs the commands of the page, which export their flags first, and then use
-# riscv64-unknown-elf-gcc and riscv64-unknown-elf-ar.
-page() (
+# riscv64-unknown-elf-gcc and riscv64-unknown-elf-ar. OPTION is added to the flags.
+page() ( # [OPTION]
 	mkdir -p "$out/page" && cd "$st_top" || return
 	sed -n '/^   \$ export FLAGS/,/^   \$ samples.board.run/{s/^   [\$>] //p}' \
-		Documentation/api/bare.rst | sed "s|build/my-board|$out/page|g" >"$st_tmp/page.sh"
+		Documentation/api/bare.rst |
+		sed "s|build/my-board|$out/page|g; s/-Os/& ${1:-}/" >"$st_tmp/page.sh"
 	[ -s "$st_tmp/page.sh" ] && sh -e "$st_tmp/page.sh" | grep "npu: unregistered"
 )
 unknown_board() {
@@ -92,6 +93,10 @@ errnos() {
 	END
 	CFLAGS="-isystem $out/libc" ends 0 "88: no function serves this route" errnos
 }
+with_lto() {
+	local out=$out/lto
+	CFLAGS="-O3 -flto -Werror" build "$sample/main.c" && run main | grep "npu: unregistered"
+}
 compiles() { O=$out BARE_CC=$cc BARE_CFLAGS=$1 "$st_top/scripts/check-bare"; }
 all_transcripts() {
 	diff <(cd "$st_top/selftests/vectors" && echo ./*/*.dkt | xargs -n 1 | sort) \
@@ -103,12 +108,15 @@ test_board() {
 	ok "$board: the core for $cpu, a simpler CPU, links with the compiler's library only" \
 		compiles "$cpu"
 	ok "$board: the output of the sample is as expected" same_text
-	[ "$board" != riscv64-virt ] ||
+	if [ "$board" = riscv64-virt ]; then
 		ok "$board: the commands of Documentation/api/bare.rst succeed" page
+		ok "$board: these commands succeed with -flto" page -flto
+	fi
 	ok "$board: a failed program gives its exit status" ends 3 "" fails
 	ok "$board: a CPU exception ends a program with status 1" ends 1 "$fault" faults
 	seconds=2 ok "$board: a program that hangs is stopped after the time limit" \
 		ends 124 "has not ended after 2 seconds" hangs
+	ok "$board: the sample is linked with -O3 -flto without warnings" with_lto
 	ok "$board: errnos are those of the libc" errnos
 	ok "$board: the program with all transcripts builds" \
 		build "$tests/board_test.c" "$tests/transcripts.S" &&
