@@ -93,6 +93,14 @@ errnos() {
 	END
 	CFLAGS="-isystem $out/libc" ends 0 "88: no function serves this route" errnos
 }
+outside() {
+	local status=0
+	mkdir -p "$out/other" && cp "$tests/fails.c" "$out/other/other.c" &&
+		build "$out/other/other.c" || return
+	run other || status=$?
+	[ "$status" -eq 3 ]
+}
+no_source() { ! build "$out/other/none.c" 2>"$st_tmp/said" && grep "no source file .*/none.c" "$st_tmp/said"; }
 with_lto() {
 	local out=$out/lto
 	CFLAGS="-O3 -flto -Werror" build "$sample/main.c" && run main | grep "npu: unregistered"
@@ -113,6 +121,8 @@ test_board() {
 		ok "$board: these commands succeed with -flto" page -flto
 	fi
 	ok "$board: a failed program gives its exit status" ends 3 "" fails
+	ok "$board: a program in a folder outside of the tree is built" outside
+	ok "$board: a missing source file of a program is named" no_source
 	ok "$board: a CPU exception ends a program with status 1" ends 1 "$fault" faults
 	seconds=2 ok "$board: a program that hangs is stopped after the time limit" \
 		ends 124 "has not ended after 2 seconds" hangs
