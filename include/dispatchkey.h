@@ -41,6 +41,9 @@
 #endif
 #ifndef __cplusplus
 #include <dispatchkey-op.h>
+#elif defined(DK_BARE)
+#define DK_OP(...)							\
+	static_assert(false, "DK_OP() is for C: call the operator in a C file")
 #else
 #define DK_OP(...)							\
 	static_assert(false, "DK_OP() is for C: use DK_CXX_OP() of <dispatchkey.hpp>")

@@ -10,6 +10,8 @@
 
 #if __cplusplus < 201703L
 #error <dispatchkey.hpp> needs C++17 or later: compile with -std=c++17
+#elif defined(DK_BARE)
+#error <dispatchkey.hpp> is for userspace: include <dispatchkey.h>, and call operators in a C file
 #else
 
 #include <dispatchkey.h>

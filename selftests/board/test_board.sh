@@ -101,6 +101,26 @@ outside() {
 	[ "$status" -eq 3 ]
 }
 no_source() { ! build "$out/other/none.c" 2>"$st_tmp/said" && grep "no source file .*/none.c" "$st_tmp/said"; }
+cxx() {
+	local status=0
+	build "$tests/cxx.cpp" "$tests/cxx_op.c" || return
+	run cxx || status=$?
+	[ "$status" -eq 42 ]
+}
+warnings() {
+	local flags="-DDK_BARE -ffreestanding -fsyntax-only -Wall -Wextra -Wconversion -pedantic -Werror"
+	flags+=" -I$st_top/include -I$st_top/uapi -I$sample"
+	# shellcheck disable=SC2086 # options are words
+	"$cc" -std=gnu11 $flags "$tests/cxx_op.c" &&
+		"$cc" -std=gnu++17 -fno-exceptions -fno-rtti $flags "$tests/cxx.cpp"
+}
+# refused LANGUAGE TEXT MESSAGE [OPTION...] - checks that TEXT does not compile, with this message
+refused() {
+	local language=$1 text=$2 message=$3
+	shift 3
+	! echo "$text" | "$cc" -x "$language" "$@" -ffreestanding -fsyntax-only -I"$st_top/include" \
+		-I"$st_top/uapi" - 2>"$st_tmp/said" && grep "error: .*$message" "$st_tmp/said"
+}
 with_lto() {
 	local out=$out/lto
 	CFLAGS="-O3 -flto -Werror" build "$sample/main.c" && run main | grep "npu: unregistered"
@@ -123,6 +143,13 @@ test_board() {
 	ok "$board: a failed program gives its exit status" ends 3 "" fails
 	ok "$board: a program in a folder outside of the tree is built" outside
 	ok "$board: a missing source file of a program is named" no_source
+	ok "$board: a program in C and C++ runs without a C++ library" cxx
+	ok "$board: the headers compile without warnings in C and C++" warnings
+	ok "$board: in C++, the compiler names <dispatchkey.h> instead of <dispatchkey.hpp>" \
+		refused c++ "#include <dispatchkey.hpp>" "include <dispatchkey.h>" -DDK_BARE
+	ok "$board: for DK_OP() in C++, the compiler names the way to call an operator" \
+		refused c++ $'#include <dispatchkey.h>\nDK_OP(x, "x::x", (int x), (x), ());' \
+		"call the operator in a C file" -DDK_BARE
 	ok "$board: a CPU exception ends a program with status 1" ends 1 "$fault" faults
 	seconds=2 ok "$board: a program that hangs is stopped after the time limit" \
 		ends 124 "has not ended after 2 seconds" hangs
