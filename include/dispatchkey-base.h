@@ -10,6 +10,12 @@
 #error <dispatchkey.h> needs C11 or later: compile with -std=gnu11
 #endif
 
+#if !defined(DK_BARE) && !defined(__KERNEL__) && defined(__has_include)
+#if !__has_include(<linux/types.h>)
+#error <dispatchkey.h> needs Linux or, without an operating system, -DDK_BARE
+#endif
+#endif
+
 #include <linux/dispatchkey.h>
 
 #if defined(__KERNEL__)

@@ -145,6 +145,8 @@ test_board() {
 	ok "$board: a missing source file of a program is named" no_source
 	ok "$board: a program in C and C++ runs without a C++ library" cxx
 	ok "$board: the headers compile without warnings in C and C++" warnings
+	ok "$board: without DK_BARE, the compiler names it" \
+		refused c "#include <dispatchkey.h>" "without an operating system, -DDK_BARE"
 	ok "$board: in C++, the compiler names <dispatchkey.h> instead of <dispatchkey.hpp>" \
 		refused c++ "#include <dispatchkey.hpp>" "include <dispatchkey.h>" -DDK_BARE
 	ok "$board: for DK_OP() in C++, the compiler names the way to call an operator" \
