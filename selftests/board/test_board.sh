@@ -17,16 +17,16 @@ out=$st_tmp
 unset MAKEFLAGS MAKELEVEL CFLAGS
 
 # Sets the compiler and the emulator of a board, the text that a program prints after an exception,
-# and the options for a CPU of the same kind that lacks some instructions.
+# the options for a CPU of the same kind that lacks some instructions, and clang's target.
 tools() { # BOARD
 	case $1 in
 	riscv64-virt)
 		cc=riscv64-unknown-elf-gcc qemu=qemu-system-riscv64 group=board-riscv64 fault="trap "
-		cpu="-march=rv32i -mabi=ilp32"
+		cpu="-march=rv32i -mabi=ilp32" target=riscv64-unknown-elf
 		;;
 	mps2-an385)
 		cc=arm-none-eabi-gcc qemu=qemu-system-arm group=board-arm fault="fault"
-		cpu="-mcpu=cortex-m0 -mthumb"
+		cpu="-mcpu=cortex-m0 -mthumb" target=thumbv7m-none-eabi
 		;;
 	*)
 		skip_all "no board \"$1\": BOARDS= are riscv64-virt and mps2-an385"
@@ -125,7 +125,7 @@ with_lto() {
 	local out=$out/lto
 	CFLAGS="-O3 -flto -Werror" build "$sample/main.c" && run main | grep "npu: unregistered"
 }
-compiles() { O=$out BARE_CC=$cc BARE_CFLAGS=$1 "$st_top/scripts/check-bare"; }
+compiles() { O=$out BARE_CC=${2:-$cc} BARE_CFLAGS=$1 "$st_top/scripts/check-bare"; } # OPTIONS [COMPILER]
 all_transcripts() {
 	diff <(cd "$st_top/selftests/vectors" && echo ./*/*.dkt | xargs -n 1 | sort) \
 		<(sed -n 's/.*transcript "\(.*\)"/.\/\1/p' "$tests/transcripts.S" | sort)
@@ -135,6 +135,12 @@ test_board() {
 	ok "$board: the core links with the compiler's library only" compiles ""
 	ok "$board: the core for $cpu, a simpler CPU, links with the compiler's library only" \
 		compiles "$cpu"
+	if command -v clang >/dev/null; then
+		ok "$board: the core compiled with clang for $target needs only clang's library" \
+			compiles "--target=$target" clang
+	else
+		skip "$board, with clang" "no clang here"
+	fi
 	ok "$board: the output of the sample is as expected" same_text
 	if [ "$board" = riscv64-virt ]; then
 		ok "$board: the commands of Documentation/api/bare.rst succeed" page
