@@ -95,24 +95,27 @@ extern "C" {
 
 /**
  * dk_bare_memory() - set the memory allocator
- * @alloc: returns memory aligned for any type, not necessarily zeroed, or
+ * @alloc: returns memory aligned to 8 bytes, not necessarily zeroed, or
  *	NULL
  * @release: frees memory that @alloc returned
  *
  * Functions that cannot allocate return -ENOMEM and change nothing.
  *
- * Context: Call it at most once, before any other function.
+ * Context: Call it at most once, before all functions except dk_bare_interrupts().
  */
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
 
 /**
  * dk_bare_interrupts() - let interrupt handlers complete deferred calls
- * @off: masks interrupts and returns the previous state
+ * @off: masks the interrupts whose handlers call dk_call_complete(), and returns the
+ *	previous state
  * @restore: restores the state that @off returned
  *
  * Without this call, dk_call_complete() must not be called in an interrupt handler.
+ * The compiler must not move memory accesses across the two functions: list "memory"
+ * as clobbered by their asm statements.
  *
- * Context: Call it at most once, before any other function.
+ * Context: Call it at most once, before the first call is deferred.
  */
 void dk_bare_interrupts(unsigned long (*off)(void), void (*restore)(unsigned long flags));
 
@@ -123,8 +126,9 @@ void dk_bare_interrupts(unsigned long (*off)(void), void (*restore)(unsigned lon
  *
  * Replaces dk_bare_memory(). Freed memory is reused.
  *
- * Context: Call it at most once, before any other function.
- * Return: 0, or a negative errno if @size is too small or too large.
+ * Context: Call it successfully at most once, before all functions except
+ * dk_bare_interrupts().
+ * Return: 0, or -EINVAL if @memory is NULL or @size is too small or too large.
  */
 int dk_bare_arena(void *memory, size_t size);
 
@@ -141,6 +145,9 @@ void dk_bare_arena_seal(void);
 
 /**
  * dk_bare_arena_used() - how much of the arena is in use
+ *
+ * Registering needs more for a moment, because it allocates new tables before it frees
+ * the old ones.
  *
  * Context: Any.
  * Return: Number of bytes, with an overhead of 8 for each allocation.

@@ -108,7 +108,7 @@ struct dk_op_decl {
  * @DK_OP_ATOMIC: takes only functions that are declared atomic. In the kernel
  *	it may be called wherever rcu_read_lock() may be; the functions of such an
  *	operator must not sleep in the kernel. In userspace the flag has no effect
- *	on calls
+ *	on calls. On bare metal nothing can be unregistered from inside such a call
  * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same device
  */
 enum dk_op_flags {

@@ -58,9 +58,9 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 /**
  * dk_registry_default() - the registry that functions use if they are passed none
  *
- * Context: Any; in userspace the first use allocates it.
- * Return: The registry, of layout v1 and with DK_REGISTRY_BUILTINS; in userspace NULL
- * if it cannot be allocated.
+ * Context: Any; in userspace and on bare metal the first use allocates it.
+ * Return: The registry, of layout v1 and with DK_REGISTRY_BUILTINS; in userspace and on
+ * bare metal NULL if it cannot be allocated.
  */
 struct dk_registry *dk_registry_default(void);
 
@@ -172,7 +172,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0; -EDEADLK from inside a function of the same provider, from inside a hook or,
- * in a kernel with CONFIG_PREEMPT_COUNT, from an atomic call (nothing has changed);
+ * on bare metal and in a kernel with CONFIG_PREEMPT_COUNT, from an atomic call (nothing
+ * has changed);
  * -ESHUTDOWN when the process is exiting (the provider's functions stay registered, but
  * are no longer called).
  */
@@ -196,6 +197,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this returns; the timeout does not cover their time.
+ * Bare metal has no clock: with any @ms but DK_NO_TIMEOUT, this checks once.
  *
  * Context: Process context, sleeps until the timeout.
  * Return: 0; -ETIMEDOUT, at once if there is no memory to wait with a timeout (reason

@@ -40,7 +40,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * unused. In the kernel it waits for running functions of atomic operators, but not
  * for those of other operators.
  * Return: 0, also if the counters were already disabled; -EDEADLK from inside a
- * hook or, in the kernel, an atomic call.
+ * hook or, in the kernel and on bare metal, an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 

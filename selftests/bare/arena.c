@@ -146,6 +146,7 @@ static void roomy(void)
 {
 	size_t registry, all;
 
+	/* refuses: dk_bare_arena EINVAL */
 	test("no arena", dk_bare_arena(NULL, 4096) == -EINVAL);
 	test("an arena of 15 bytes", dk_bare_arena(memory, 15) == -EINVAL);
 	test("an arena that is too large",
@@ -215,7 +216,16 @@ static void interrupts_restore(unsigned long flags)
 	masked = flags;
 }
 
-/* Tests a deferred call that an interrupt would complete. */
+static unsigned int polls;
+
+/* Completes the deferred call when it is called for the third time. */
+static void poll_hardware(void)
+{
+	if (++polls == 3)
+		dk_call_complete(&token, 0);
+}
+
+/* Tests a deferred call that an interrupt would complete, and one that the program completes. */
 static void deferred(void)
 {
 	static const struct dk_impl submits = DK_IMPL(deep, DK_CPU, submit);
@@ -234,9 +244,18 @@ static void deferred(void)
 	test("it is listed", !dk_provider_inside(&prov, 0, &in) && in.is_deferred);
 	test("its provider cannot be unregistered",
 	     dk_provider_unregister_timeout(&prov, 0, &why) == -ETIMEDOUT);
+	test("a timeout is over at once",
+	     dk_provider_unregister_timeout(&prov, 600 * 1000, &why) == -ETIMEDOUT);
 	test("it is completed", !dk_call_complete(&token, 0));
 	test("it cannot be completed twice", dk_call_complete(&token, 0) == -EINVAL);
 	test("its provider is unregistered", !dk_provider_unregister(&prov));
+	err = dk_provider_register(&prov, &why);
+	err = err ? err : dk_op_define(&prov, &deep_op, 0, &why);
+	err = err ? err : dk_impls_register(&prov, &submits, 1, &why);
+	test("another call is deferred", !(err ? err : deep(&x, 1)));
+	while ((err = dk_provider_unregister_timeout(&prov, 0, &why)) == -ETIMEDOUT)
+		poll_hardware();
+	test("the program completes it, and its provider is unregistered", !err && polls == 3);
 	test("interrupts are restored", !masked);
 }
 
@@ -254,6 +273,10 @@ static int serve_and_register(struct dk_call *c, struct dk_obj *x)
 	static const struct dk_impl more = DK_IMPL_ATOMIC(grow, DK_CUDA, serve_cuda);
 	int err = dk_impls_register(&grower, &more, 1, &why);
 
+	/* in an atomic call, nothing can be unregistered */
+	if (dk_provider_unregister(&grower) != -EDEADLK || dk_stats_disable(NULL, &why) != -EDEADLK ||
+	    dk_impls_unregister(&grower, &more, &why) != -EDEADLK)
+		return 0;
 	return err ? err : dk_call_priv(c) == &masked && !dk_call_device(c);
 }
 

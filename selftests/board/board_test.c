@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs on a board without an operating system. Measures how much of an arena functions need, and
- * replays every transcript in the smallest arena in which this is possible. Prints TAP.
+ * Runs on a board without an operating system. Measures how much of an arena functions need,
+ * replays every transcript in the smallest arena in which this is possible, and measures the stack
+ * of registrations and calls. Prints TAP.
  */
 #include <dispatchkey.h>
 
@@ -53,6 +54,99 @@ static void few_functions(void)
 	result(ok, "35 functions on 10 operators in an arena of 12 KiB");
 	note(FUNCTIONS, " functions, ", used, " bytes\n");
 	result(!few_unregister() && !dk_bare_arena_used(), "unregistering frees all of it");
+}
+
+/* ---- the stack ----------------------------------------------------------------- */
+
+#define STACK		(6 * KIB)	/* examined below the caller */
+#define OWN		256		/* for the functions that examine it */
+#define UNUSED		0x5a
+
+DK_OP(deep, "board::deep", (const struct dk_obj *x), (x), (x));
+
+static struct dk_provider stack_prov = DK_PROVIDER("stack");
+static struct dk_local traced;
+static int stack_err;
+
+static int deep_cpu(struct dk_call *c, const struct dk_obj *x)
+{
+	return 0;
+}
+
+static int deep_boxed(struct dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static void stack_register(void)
+{
+	static const struct dk_impl impl = DK_IMPL(deep, DK_CPU, deep_cpu);
+	static const struct dk_impl on_card = DK_IMPL(deep, DK_DENSE, deep_cpu);
+	static const struct dk_impl fallback = DK_FALLBACK(DK_TRACER, deep_boxed);
+	unsigned int backend = 0;
+	int err = dk_provider_register(&stack_prov, NULL);
+
+	if (!err)
+		err = dk_op_define(&stack_prov, &deep_op, 0, NULL);
+	if (!err)
+		err = dk_impls_register(&stack_prov, &impl, 1, NULL);
+	if (!err)
+		err = dk_fallback_register(&stack_prov, &fallback, NULL);
+	if (!err)
+		err = dk_backend_join(&stack_prov, "card", 0, 0, &backend, NULL);
+	if (!err)
+		err = dk_device_register(&stack_prov, backend, "card0", NULL, &on_card, 1, NULL,
+					 NULL);
+	stack_err |= err;
+}
+
+static void stack_call(void)
+{
+	const struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	stack_err |= deep(&x);
+}
+
+static void stack_call_boxed(void)
+{
+	const struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	stack_err |= deep_in(&traced, &x);
+}
+
+static void stack_unregister(void)
+{
+	stack_err |= dk_provider_unregister(&stack_prov);
+}
+
+/* Runs a function, and tests that it and its callees use less than @most bytes of the stack. */
+static void __attribute__((noinline)) stack_of(void (*run)(void), unsigned long most,
+					       const char *what)
+{
+	char *top = __builtin_frame_address(0);
+	volatile char *p;
+
+	for (p = top - STACK; p < top - OWN; p++)
+		*p = UNUSED;
+	stack_err = 0;
+	run();
+	for (p = top - STACK; p < top && *p == UNUSED; p++)
+		;
+	note(top - p, " bytes of the stack, at most ", most, "\n");
+	result(!stack_err && (unsigned long)(top - p) < most, what);
+}
+
+static void stack(void)
+{
+	dk_bare_arena(arena, FEW);
+	dk_local_include(&traced, DK_SET(DK_TRACER));
+	stack_of(stack_register, 2 * KIB, "registering needs less than 2 KiB of the stack");
+	stack_of(stack_call, 3 * KIB / 2,
+		 "the first call of an operator needs less than 1536 bytes of the stack");
+	stack_of(stack_call, 512, "the next call needs less than 512 bytes of the stack");
+	stack_of(stack_call_boxed, 3 * KIB / 2,
+		 "a call through a boxed function needs less than 1536 bytes of the stack");
+	stack_of(stack_unregister, 2 * KIB, "unregistering needs less than 2 KiB of the stack");
 }
 
 /* ---- transcripts ------------------------------------------------------------- */
@@ -156,6 +250,7 @@ int main(void)
 	few_functions();
 	for (t = transcripts; t < transcripts_end; t++)
 		smallest_arena(t);
+	stack();
 	print("1..");
 	print_number(tests);
 	print("\n");
