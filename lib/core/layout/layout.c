@@ -20,6 +20,17 @@ unsigned int dk_layout_keys(const struct dk_layout *l)
 
 /* ---- keys ------------------------------------------------------------------- */
 
+struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int n = key - l->nf - 1, block = n / (l->nb + 1);
+
+	if (key <= l->nf)
+		return (struct dkc_place){ .f = key };
+	if (key >= l->first_alias)
+		return (struct dkc_place){ .f = 0 };
+	return (struct dkc_place){ .f = l->block[block], .b = n - block * (l->nb + 1) };
+}
+
 enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key)
 {
 	l = dkc_layout(l);
@@ -85,6 +96,19 @@ int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality)
 {
 	l = dkc_layout(l);
 	return functionality < l->nf && dkc_is_per_backend(l, functionality);
+}
+
+unsigned int dkc_slot(const struct dk_layout *l, unsigned int f, unsigned int b)
+{
+	return l->offset[f] + (dkc_is_per_backend(l, f) && b ? b - 1 : 0);
+}
+
+unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
+{
+	if (!l->trimmed)
+		return dkc_slot(l, f, b);
+	return dkc_is_per_backend(l, f) && b != l->trimmed_backend ?
+	       DKC_NO_ENTRY : l->trimmed_entry[f];
 }
 
 bool dkc_is_private(const struct dk_layout *l, unsigned int b)

@@ -176,17 +176,11 @@ struct dkc_place {
 	unsigned int b;
 };
 
-/* For the end sentinel, which follows the functionality keys, @f is the number of the sentinel. */
-static inline struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key)
-{
-	unsigned int n = key - l->nf - 1, block = n / (l->nb + 1);
-
-	if (key <= l->nf)
-		return (struct dkc_place){ .f = key };
-	if (key >= l->first_alias)
-		return (struct dkc_place){ .f = 0 };
-	return (struct dkc_place){ .f = l->block[block], .b = n - block * (l->nb + 1) };
-}
+/*
+ * layout.c: for the end sentinel, which follows the functionality keys, @f is the number of the
+ * sentinel.
+ */
+struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key);
 
 /* Returns the bit of the functionality in a role, or 0 if the layout has no such functionality. */
 static inline u64 dkc_role_bit(const struct dk_layout *l, enum dkc_role role)
@@ -200,11 +194,8 @@ static inline unsigned int dkc_width(const struct dk_layout *l, unsigned int f)
 	return dkc_is_per_backend(l, f) ? l->nb : 1;
 }
 
-/* Returns the slot of a runtime key. For @b 0, returns the slot of the first backend. */
-static inline unsigned int dkc_slot(const struct dk_layout *l, unsigned int f, unsigned int b)
-{
-	return l->offset[f] + (dkc_is_per_backend(l, f) && b ? b - 1 : 0);
-}
+/* layout.c: returns the slot of a runtime key. For @b 0, returns the slot of the first backend. */
+unsigned int dkc_slot(const struct dk_layout *l, unsigned int f, unsigned int b);
 
 static inline unsigned int dkc_table_entries(const struct dk_layout *l)
 {
@@ -212,16 +203,11 @@ static inline unsigned int dkc_table_entries(const struct dk_layout *l)
 }
 
 /*
- * A table has an entry for each slot, in the same order. A trimmed table only has the entries of
- * SEMANTICS 1.8. Returns DKC_NO_ENTRY for other keys, and if a per-backend key has no backend.
+ * layout.c: returns the entry of a runtime key. A table has an entry for each slot, in the same
+ * order. A trimmed table only has the entries of SEMANTICS 1.8. Returns DKC_NO_ENTRY for other
+ * keys, and if a per-backend key has no backend.
  */
-static inline unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
-{
-	if (!l->trimmed)
-		return dkc_slot(l, f, b);
-	return dkc_is_per_backend(l, f) && b != l->trimmed_backend ?
-	       DKC_NO_ENTRY : l->trimmed_entry[f];
-}
+unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b);
 
 static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
 {

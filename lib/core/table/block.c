@@ -5,6 +5,29 @@
  */
 #include "table.h"
 
+struct dkc_run *dkc_run_of(const struct dkc_reg *r)
+{
+	return &dkc_block_of(r)->runs[r->run];
+}
+
+struct dk_op *dkc_reg_op(const struct dkc_reg *r)
+{
+	return dkc_block_of(r)->fallback ? NULL : dkc_run_of(r)->op;
+}
+
+struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
+{
+	return r->follows ? (struct dkc_reg *)r - 1 :
+			    dkc_deref(dkc_run_of(r)->next, dkc_block_of(r)->prov->reg);
+}
+
+const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+
+	return &b->impls[b->fallback ? 0 : r->place];
+}
+
 const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
 	do
@@ -40,6 +63,11 @@ struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 		b->runs = (struct dkc_run *)&b->regs[n];
 	}
 	return b;
+}
+
+u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l)
+{
+	return dk_key_set(l, r->key).bits;
 }
 
 static const struct dkc_reg *walk_next(const struct dk_op *op, const struct dkc_reg *r)

@@ -22,11 +22,26 @@ static bool is_in_view(const struct dkc_block *b, const struct dkc_view *v)
 	}
 }
 
+/* True if a registration is at a key of one of these backends. */
+static bool is_at(const struct dkc_reg *r, const struct dk_registry *reg, u32 backends)
+{
+	return unlikely(backends) && (dkc_reg_bits(r, reg->layout) & backends);
+}
+
+bool dkc_may_serve(const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+	const struct dk_registry *reg = b->prov->reg;
+
+	return b->state < DKC_REMOVING && r != reg->ignored && (!b->dev || b->dev->want_online) &&
+	       !is_at(r, reg, reg->want_offline);
+}
+
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view)
 {
 	const struct dkc_block *b = dkc_block_of(r);
 
-	return view ? is_in_view(b, view) && !dkc_is_at(r, b->prov->reg, view->offline) :
+	return view ? is_in_view(b, view) && !is_at(r, b->prov->reg, view->offline) :
 		      dkc_may_serve(r);
 }
 

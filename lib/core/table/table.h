@@ -12,34 +12,19 @@ static inline struct dkc_block *dkc_block_of(const struct dkc_reg *r)
 	return (struct dkc_block *)((char *)(r - r->place) - offsetof(struct dkc_block, regs));
 }
 
-static inline struct dkc_run *dkc_run_of(const struct dkc_reg *r)
-{
-	return &dkc_block_of(r)->runs[r->run];
-}
-
+/* block.c: the run, the operator and the entry of the caller's array of a registration. */
+struct dkc_run *dkc_run_of(const struct dkc_reg *r);
 /* Returns NULL for a backend fallback. */
-static inline struct dk_op *dkc_reg_op(const struct dkc_reg *r)
-{
-	return dkc_block_of(r)->fallback ? NULL : dkc_run_of(r)->op;
-}
-
+struct dk_op *dkc_reg_op(const struct dkc_reg *r);
+const struct dk_impl *dkc_impl_of(const struct dkc_reg *r);
 /*
  * Returns the next registration of the operator. Registrations without a device come first, then
  * those of devices; each part is sorted from newest to oldest. The caller must hold the lock or
  * be in a read-side critical section.
  */
-static inline struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
-{
-	return r->follows ? (struct dkc_reg *)r - 1 :
-			    dkc_deref(dkc_run_of(r)->next, dkc_block_of(r)->prov->reg);
-}
-
-static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
-{
-	const struct dkc_block *b = dkc_block_of(r);
-
-	return &b->impls[b->fallback ? 0 : r->place];
-}
+struct dkc_reg *dkc_next_reg(const struct dkc_reg *r);
+/* Returns the keyset of the key of @r; 0 for an alias key. */
+u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l);
 
 /*
  * Returns the index of the counter of @r in the struct dkc_numbers of its block or, for a fallback,
@@ -91,12 +76,6 @@ static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct 
 					unsigned int f, unsigned int b)
 {
 	return table->index->index[dkc_entry(l, f, b)];
-}
-
-/* Returns the keyset of the key of @r; 0 for an alias key. */
-static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l)
-{
-	return dk_key_set(l, r->key).bits;
 }
 
 /* Returns the index of the entry of a keyset in a table of layout v1. */
@@ -213,24 +192,10 @@ static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 	smp_wmb();
 }
 
-/* True if a registration is at a key of one of these backends. */
-static inline bool dkc_is_at(const struct dkc_reg *r, const struct dk_registry *reg, u32 backends)
-{
-	return unlikely(backends) && (dkc_reg_bits(r, reg->layout) & backends);
-}
-
-/* True if a registration may serve after the change in progress. Only for the writer. */
-static inline bool dkc_may_serve(const struct dkc_reg *r)
-{
-	const struct dkc_block *b = dkc_block_of(r);
-	const struct dk_registry *reg = b->prov->reg;
-
-	return b->state < DKC_REMOVING && r != reg->ignored && (!b->dev || b->dev->want_online) &&
-	       !dkc_is_at(r, reg, reg->want_offline);
-}
-
+/* rules.c: true if a registration may serve after the change in progress. Only for the writer. */
+bool dkc_may_serve(const struct dkc_reg *r);
 /*
- * rules.c: returns true if a registration may serve in a view. A reader must have checked that
+ * Returns true if a registration may serve in a view. A reader must have checked that
  * the device of the registration, if it has one, is online.
  */
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
