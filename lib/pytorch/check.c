@@ -69,11 +69,10 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why)
 	u32 pos = 0;
 	int err = 0;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	dkc_accept(why);
-	mutex_lock(&reg->lock);
 	while (!err && (op = dkc_op_next(reg, &pos)))
 		if (!dkc_op_matches_rules(op))
 			err = dkc_refuse(why, DK_WHY_TABLE, op->name);

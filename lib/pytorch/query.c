@@ -168,9 +168,8 @@ static long list(struct dk_registry *reg, unsigned int key, char *buf, size_t si
 	struct dk_op *op;
 	size_t len;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (reg) {
-		mutex_lock(&reg->lock);
 		sort_all(reg);
 		for (op = reg->first; op; op = op->after)
 			if (dkc_op_is_listed(op))

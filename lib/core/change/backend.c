@@ -207,11 +207,10 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 	unsigned int b;
 	int err = 0;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	dkc_accept(why);
-	mutex_lock(&reg->lock);
 	b = bound_backend(reg, name);
 	if (!b)
 		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
@@ -234,10 +233,9 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 {
 	unsigned int b;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	mutex_lock(&reg->lock);
 	b = bound_backend(reg, name);
 	mutex_unlock(&reg->lock);
 	if (!b)
@@ -253,11 +251,11 @@ char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX])
 {
 	buf[0] = 0;
-	reg = dkc_registry(reg);
-	if (!reg || !backend || backend > reg->layout->nb)
+	reg = dkc_registry_locked(reg);
+	if (!reg)
 		return buf;
-	mutex_lock(&reg->lock);
-	dkc_backend_text(reg, backend, buf);
+	if (backend && backend <= reg->layout->nb)
+		dkc_backend_text(reg, backend, buf);
 	mutex_unlock(&reg->lock);
 	return buf;
 }
@@ -295,10 +293,9 @@ bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_
 char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 			   char buf[DK_NAME_MAX])
 {
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dk_key_name(NULL, key, buf);
-	mutex_lock(&reg->lock);
 	dkc_key_text(reg, key, buf);
 	mutex_unlock(&reg->lock);
 	return buf;

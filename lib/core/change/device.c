@@ -189,11 +189,10 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
 	const struct dkc_device *dev;
 	const struct dk_layout *l;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_DEVICE, name);
 	l = reg->layout;
-	mutex_lock(&reg->lock);
 	dev = device_named(reg, name);
 	if (dev) {
 		obj->ks.bits = dkc_functionality_bit(l, l->role[DKC_ROLE_DENSE]) |

@@ -228,8 +228,7 @@ bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int 
 	struct dkc_target all;
 	bool found = false;
 
-	reg = dkc_registry(reg);
-	mutex_lock(&reg->lock);
+	reg = dkc_registry_locked(reg);
 	core = dkc_provider_after(reg, number - 1);
 	if (core && core->number == number) {
 		all = target_all(core);
@@ -250,8 +249,7 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 		return -EINVAL;
 	if (!prov || !READ_ONCE(prov->core))
 		return -ENOENT;
-	reg = dkc_registry(prov->registry);
-	mutex_lock(&reg->lock);
+	reg = dkc_registry_locked(prov->registry);
 	core = dkc_provider_find(reg, prov);
 	if (core) {
 		all = target_all(core);

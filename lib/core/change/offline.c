@@ -262,14 +262,10 @@ int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 
 static int switch_lock(struct dkc_switch *s)
 {
-	s->reg = dkc_registry(s->reg);
-	if (!s->reg)
-		return dkc_refuse(s->why, DK_WHY_NO_MEMORY, NULL);
 	if (dkc_in_atomic())
 		return dkc_refuse(s->why, DK_WHY_ATOMIC, NULL);
-	dkc_accept(s->why);
-	mutex_lock(&s->reg->lock);
-	return 0;
+	s->reg = dkc_registry_locked(s->reg);
+	return s->reg ? dkc_accept(s->why) : dkc_refuse(s->why, DK_WHY_NO_MEMORY, NULL);
 }
 
 int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,

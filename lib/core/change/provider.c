@@ -72,10 +72,9 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 
 	if (!prov)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "prov");
-	reg = dkc_registry(prov->registry);
+	reg = dkc_registry_locked(prov->registry);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
-	mutex_lock(&reg->lock);
 	*core = prov->core;
 	if (*core && !(*core)->unregistering && !reg->shutdown)
 		return dkc_accept(why);
@@ -125,8 +124,7 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 	 */
 	if (!prov || !smp_load_acquire(&prov->core))
 		return 0;
-	reg = dkc_registry(prov->registry);
-	mutex_lock(&reg->lock);
+	reg = dkc_registry_locked(prov->registry);
 	*core = dkc_provider_find(reg, prov);
 	if (reg->shutdown)
 		err = dkc_refuse(why, DK_WHY_SHUTDOWN, prov->name);

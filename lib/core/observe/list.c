@@ -10,11 +10,8 @@ int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t expected)
 {
 	if (size != expected)
 		return -EINVAL;
-	*reg = dkc_registry(*reg);
-	if (!*reg)
-		return -ENOMEM;
-	mutex_lock(&(*reg)->lock);
-	return 0;
+	*reg = dkc_registry_locked(*reg);
+	return *reg ? 0 : -ENOMEM;
 }
 
 int dk_registry_counts(struct dk_registry *reg, struct dk_counts *counts)

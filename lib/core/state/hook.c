@@ -150,11 +150,10 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, "struct dk_hooks");
 	if (!h->before && !h->after)
 		return dkc_refuse(why, DK_WHY_NO_HOOK, NULL);
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	dkc_accept(why);
-	mutex_lock(&reg->lock);
 	if (h->reg) {
 		err = dkc_refuse(why, DK_WHY_HOOKED, NULL);
 	} else if (reg->shutdown) {

@@ -372,10 +372,9 @@ struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
 {
 	struct dk_op *op;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return NULL;
-	mutex_lock(&reg->lock);
 	op = dkc_op_find(reg, name);
 	if (op && dkc_op_alive(op))
 		op_get(op);
@@ -392,10 +391,9 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
 	bool dangling;
 
 	*op = NULL;
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
-	mutex_lock(&reg->lock);
 	found = dkc_op_find(reg, name);
 	dangling = found && dkc_op_dangles(found);
 	if (found && found->definer) {

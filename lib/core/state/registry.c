@@ -6,6 +6,19 @@
 
 struct dk_op dk__unbound = { .table = RCU_INITIALIZER(&dkc_table_undefined) };
 
+struct dk_registry *dkc_registry(struct dk_registry *reg)
+{
+	return reg ? reg : dk_registry_default();
+}
+
+struct dk_registry *dkc_registry_locked(struct dk_registry *reg)
+{
+	reg = dkc_registry(reg);
+	if (reg)
+		mutex_lock(&reg->lock);
+	return reg;
+}
+
 static const struct dk_impl builtin_impl = {
 	.label = "fallthrough",
 	.flags = DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC,
@@ -264,9 +277,8 @@ __u64 dk_registry_generation(struct dk_registry *reg)
 {
 	u64 generation = 0;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (reg) {
-		mutex_lock(&reg->lock);
 		generation = reg->generation;
 		mutex_unlock(&reg->lock);
 	}

@@ -7,10 +7,12 @@
 
 #include "../table/table.h"
 
-static inline struct dk_registry *dkc_registry(struct dk_registry *reg)
-{
-	return reg ? reg : dk_registry_default();
-}
+/*
+ * registry.c: returns a registry or, if @reg is NULL, the default one, which may be NULL.
+ * dkc_registry_locked() also takes its lock.
+ */
+struct dk_registry *dkc_registry(struct dk_registry *reg);
+struct dk_registry *dkc_registry_locked(struct dk_registry *reg);
 
 /* True if an operator is defined, has functions or is held. Bound declarations do not count. */
 static inline bool dkc_op_alive(const struct dk_op *op)

@@ -12,10 +12,9 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	enum dk_reason reason = DK_WHY_NONE;
 	bool was_on;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
-	mutex_lock(&reg->lock);
 	was_on = reg->counters;
 	if (reg->shutdown)
 		reason = DK_WHY_SHUTDOWN;
@@ -46,10 +45,9 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	dkc_accept(why);
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return 0;
-	mutex_lock(&reg->lock);
 	s = dkc_stats_detach(reg);
 	reg->generation += !!s;
 	if (s)
@@ -67,9 +65,8 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
 {
 	bool on = false;
 
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (reg) {
-		mutex_lock(&reg->lock);
 		on = reg->counters;
 		if (on) {
 			dkc_stats_zero(reg);
@@ -85,10 +82,9 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
 	if (s->size != sizeof(*s))
 		return -EINVAL;
 	*s = (struct dk_stats){ .size = sizeof(*s) };
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return 0;
-	mutex_lock(&reg->lock);
 	if (reg->counters) {
 		s->is_enabled = true;
 		s->counters = reg->used_counters;
@@ -176,12 +172,11 @@ int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *
 
 	if (!name || s->size != sizeof(*s))
 		return -EINVAL;
-	reg = dkc_registry(reg);
+	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return -ENOENT;
 	*s = (struct dk_stat){ .size = sizeof(*s), .kind = DK_STAT_PROVIDER };
 	dkc_strcpy(s->provider, name, sizeof(s->provider));
-	mutex_lock(&reg->lock);
 	s->is_counted = !!reg->counters;
 	for (prov = reg->providers; prov; prov = prov->next) {
 		if (prov->drained || !dkc_streq(prov->name, name))
