@@ -204,10 +204,9 @@ static bool stat_at(const struct dk_op *op, const struct dk_nl_impls *impls,
 	i -= impls->n;
 	while ((r = dkc_next_fallback(op, r)) && i)
 		i--;
-	if (r)
-		*s = (struct dk_nl_stat){ DK_STAT_FALLBACK, dkc_reg_counter(op, r), 0, r };
-	else
-		*s = (struct dk_nl_stat){ DK_STAT_MISSING, op->missing, 0, NULL };
+	*s = (struct dk_nl_stat){
+		r ? DK_STAT_FALLBACK : DK_STAT_MISSING, dkc_reg_counter(op, r), 0, r,
+	};
 	return !i;
 }
 

@@ -24,16 +24,6 @@ const char *dk_provenance_name(enum dk_provenance prov)
 	return names[(unsigned int)prov < ARRAY_SIZE(names) ? prov : DK_PROV_MISSING];
 }
 
-void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
-		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX])
-{
-	const struct dkc_block *b = dkc_block_of(r);
-
-	dkc_strcpy(label, dkc_label_of(r), DK_NAME_MAX);
-	dkc_strcpy(provider, b->prov ? b->prov->name : "", DK_NAME_MAX);
-	dkc_strcpy(device_name, b->dev ? b->dev->name : "", DK_NAME_MAX);
-}
-
 /* @r is NULL if nothing serves the entry. */
 static void entry_fill(struct dk_entry *e, const struct dkc_reg *r,
 		       enum dk_provenance prov)

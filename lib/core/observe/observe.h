@@ -29,10 +29,6 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 
-/* Copies the names of a registration. A name that the registration lacks is an empty string. */
-void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
-		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX]);
-
 /* The outcome of routing a call by the rules. */
 struct dkc_outcome {
 	u64 ks;			/* the effective set, as far as it is masked */

@@ -21,24 +21,6 @@
 
 #define FREE_COUNTER	(~0ULL)	/* the provider of a counter that is free */
 
-/*
- * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
- * function.
- */
-static inline u32 counter_of(const struct dk_op *op, const struct dkc_reg *r)
-{
-	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
-	const struct dkc_numbers *numbers;
-
-	if (!r)
-		/* Pairs with smp_store_release() in counter_assign(). */
-		return smp_load_acquire(&op->missing);
-	numbers = likely(!b->fallback) ? dkc_deref(b->numbers, op->reg) :
-					 dkc_deref(op->numbers, op->reg);
-	/* Pairs with smp_store_release() in counter_assign(). */
-	return likely(numbers) ? smp_load_acquire(&numbers->of[dkc_place_of(r)]) : 0;
-}
-
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_stats *s;
@@ -48,11 +30,11 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	rcu_read_lock();
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
-	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): counter_of() does not load a number
-	 * from before counting was last disabled. Model: selftests/model/count.pml.
+	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number loaded below is not from
+	 * before counting was last disabled. Model: selftests/model/count.pml.
 	 */
 	smp_rmb();
-	n = s ? counter_of(op, r) : 0;
+	n = s ? dkc_reg_counter(op, r) : 0;
 	/* the counter may be in a block that was added after @s was loaded */
 	if (s && unlikely(n / DKC_COUNTS >= s->num))
 		s = dkc_deref(op->reg->stats, op->reg);
@@ -180,7 +162,7 @@ static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct d
 		reg->used_counters++;
 		counter_at(reg, n)->base = counter_sum(reg, n);
 		/*
-		 * Pairs with smp_load_acquire() in counter_of(): a call that loads the number
+		 * Pairs with smp_load_acquire() in dkc_reg_counter(): a call that loads the number
 		 * also finds its block. Model: selftests/model/count.pml.
 		 */
 		smp_store_release(counter, n);

@@ -95,24 +95,24 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
 	return 0;
 }
 
-/* Fills @s with counter @n and, unless @r is NULL, with the names of its function @r. */
-static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
-		      enum dk_stat_kind kind, const struct dkc_reg *r, u32 n)
+/*
+ * Fills @s for the function @r or, if it is NULL, for calls of @op without a function: the counter
+ * and the names.
+ */
+static void stat_fill(struct dk_stat *s, const struct dk_op *op, enum dk_stat_kind kind,
+		      const struct dkc_reg *r)
 {
-	const struct dkc_block *b;
+	u32 n = dkc_reg_counter(op, r);
 
 	*s = (struct dk_stat){
-		.size = sizeof(*s), .kind = kind, .count = dkc_counted(reg, n), .is_counted = !!n,
+		.size = sizeof(*s), .kind = kind, .count = dkc_counted(op->reg, n),
+		.is_counted = !!n,
 	};
 	if (!r)
 		return;
-	b = dkc_block_of(r);
 	s->key = r->key;
-	s->device = b->device;
-	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
-	dkc_strcpy(s->provider, b->prov->name, sizeof(s->provider));
-	if (b->dev)
-		dkc_strcpy(s->device_name, b->dev->name, sizeof(s->device_name));
+	s->device = dkc_block_of(r)->device;
+	dkc_reg_names(r, s->label, s->provider, s->device_name);
 }
 
 /*
@@ -127,16 +127,12 @@ static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat
 		i--;
 	if (i)
 		return -ENOENT;
-	if (r)
-		stat_fill(s, op->reg, DK_STAT_FALLBACK, r, dkc_reg_counter(op, r));
-	else
-		stat_fill(s, op->reg, DK_STAT_MISSING, NULL, op->missing);
+	stat_fill(s, op, r ? DK_STAT_FALLBACK : DK_STAT_MISSING, r);
 	return 0;
 }
 
 int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 {
-	const struct dkc_reg *r;
 	int err = 0;
 
 	if (!op)
@@ -144,12 +140,10 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	if (s->size != sizeof(*s))
 		return -EINVAL;
 	mutex_lock(&op->reg->lock);
-	if (i < op->num_regs) {
-		r = dkc_reg_at(op, i);
-		stat_fill(s, op->reg, DK_STAT_IMPL, r, dkc_reg_counter(op, r));
-	} else {
+	if (i < op->num_regs)
+		stat_fill(s, op, DK_STAT_IMPL, dkc_reg_at(op, i));
+	else
 		err = stat_fill_rest(op, i - op->num_regs, s);
-	}
 	mutex_unlock(&op->reg->lock);
 	return err;
 }

@@ -28,6 +28,16 @@ const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
 	return &b->impls[b->fallback ? 0 : r->place];
 }
 
+void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
+		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX])
+{
+	const struct dkc_block *b = dkc_block_of(r);
+
+	dkc_strcpy(label, dkc_label_of(r), DK_NAME_MAX);
+	dkc_strcpy(provider, b->prov ? b->prov->name : "", DK_NAME_MAX);
+	dkc_strcpy(device_name, b->dev ? b->dev->name : "", DK_NAME_MAX);
+}
+
 const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
 	do

@@ -353,10 +353,14 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op)
 
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
 {
-	const struct dkc_block *b = dkc_block_of(r);
+	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
 	const struct dkc_numbers *numbers;
 
-	numbers = b->fallback ? dkc_deref_locked(op->numbers, op->reg) :
-				dkc_deref_locked(b->numbers, b->prov->reg);
-	return numbers ? numbers->of[dkc_place_of(r)] : 0;
+	if (!r)
+		/* Pairs with smp_store_release() in counter_assign(). */
+		return smp_load_acquire(&op->missing);
+	numbers = b->fallback ? dkc_deref(op->numbers, op->reg) :
+				dkc_deref(b->numbers, b->prov->reg);
+	/* Pairs with smp_store_release() in counter_assign(). */
+	return numbers ? smp_load_acquire(&numbers->of[dkc_place_of(r)]) : 0;
 }

@@ -58,6 +58,10 @@ static inline const char *dkc_label_of(const struct dkc_reg *r)
 	return label ? label : "";
 }
 
+/* Copies the names of a registration. A name that the registration lacks is an empty string. */
+void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
+		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX]);
+
 static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
 {
 	return r && (dkc_impl_of(r)->flags & DK_IMPL_F_FALLTHROUGH);
@@ -273,8 +277,9 @@ void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table);
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
 				    unsigned int f, unsigned int b);
 /*
- * Returns the counter of a function, or of a fallback that serves @op; 0 if it has none. @op
- * may be NULL for a function.
+ * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
+ * function; 0 if there is none. @op may be NULL for a function that is not a fallback. The caller
+ * must hold the lock or be in a read-side critical section.
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
