@@ -5,39 +5,34 @@
  */
 #include "change.h"
 
-/* Returns the backend that a private name is bound to, or 0. */
-static unsigned int bound_backend(const struct dk_registry *reg, const char *name)
+/*
+ * Returns the backend to which a private name is @bound or, with false, which has this name in the
+ * layout; 0 if there is none.
+ */
+static unsigned int backend_named(const struct dk_registry *reg, const char *name, bool bound)
 {
+	const char *own;
 	unsigned int b;
 
-	for (b = 1; name && b <= reg->layout->nb; b++)
-		if (reg->private_backend[b]->name[0] &&
-		    dkc_strcaseeq(reg->private_backend[b]->name, name))
+	for (b = 1; name && b <= reg->layout->nb; b++) {
+		own = bound ? reg->private_backend[b]->name : reg->layout->backend_names[b];
+		if (own[0] && dkc_strcaseeq(own, name))
 			return b;
-	return 0;
-}
-
-/* Returns the backend that has this name in the layout, or 0. */
-static unsigned int layout_backend(const struct dk_layout *l, const char *name)
-{
-	unsigned int b;
-
-	for (b = 1; name && b <= l->nb; b++)
-		if (dkc_strcaseeq(l->backend_names[b], name))
-			return b;
+	}
 	return 0;
 }
 
 /* True if a key or backend of the layout has the name, in upper or lower case. */
-static bool name_taken(const struct dk_layout *l, const char *name)
+static bool name_taken(const struct dk_registry *reg, const char *name)
 {
+	const struct dk_layout *l = reg->layout;
 	char buf[DK_NAME_MAX];
 	unsigned int key;
 
 	for (key = 0; key < dk_layout_keys(l); key++)
 		if (dkc_strcaseeq(dk_key_name(l, key, buf), name))
 			return true;
-	return layout_backend(l, name) || !dk_backend_bit_parse(l, name, &key, NULL) ||
+	return backend_named(reg, name, false) || !dk_backend_bit_parse(l, name, &key, NULL) ||
 	       dkc_strcaseeq(name, "privateuseone");
 }
 
@@ -105,7 +100,7 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 			  unsigned int *backend, struct dk_diag *why)
 {
 	const struct dk_layout *l = reg->layout;
-	unsigned int i, b = bound_backend(reg, name);
+	unsigned int i, b = backend_named(reg, name, true);
 	bool is_bound = b;
 
 	if (pin && !b) {
@@ -172,7 +167,7 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 		return err;
 	if (!dkc_name_ok(name))
 		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
-	else if (name_taken(core->reg->layout, name))
+	else if (name_taken(core->reg, name))
 		err = dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
 	else if (flags & ~DK_JOIN_ALONE)
 		err = dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
@@ -211,7 +206,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	dkc_accept(why);
-	b = bound_backend(reg, name);
+	b = backend_named(reg, name, true);
 	if (!b)
 		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	else if (reg->private_backend[b]->users || reg->devices_of[b])
@@ -236,10 +231,10 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	b = bound_backend(reg, name);
+	b = backend_named(reg, name, true);
 	mutex_unlock(&reg->lock);
 	if (!b)
-		b = layout_backend(reg->layout, name);
+		b = backend_named(reg, name, false);
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	dkc_accept(why);
