@@ -239,6 +239,10 @@ static void rule_implicit(const struct dkc_at *at, struct dkc_rule_result *j)
 
 void dkc_apply_rule(const struct dkc_at *at, unsigned int rule, struct dkc_rule_result *j)
 {
+	static const u8 alias_of_rule[] = {
+		[2] = DKC_ALIAS_NON_FUNCTIONAL, [3] = DKC_ALIAS_EXPLICIT, [5] = DKC_ALIAS_NESTED,
+		[7] = DKC_ALIAS_AUTOGRAD, [8] = DKC_ALIAS_BATCHED,
+	};
 	const struct dk_layout *l = at->op->reg->layout;
 
 	j->verdict = DK_VERDICT_NO_IMPL;
@@ -250,25 +254,17 @@ void dkc_apply_rule(const struct dkc_at *at, unsigned int rule, struct dkc_rule_
 		serve(j, dkc_top(at->op, at->dev, j->key, at->view), DK_PROV_KERNEL);
 		break;
 	case 2:
-		rule_alias(at, DKC_ALIAS_NON_FUNCTIONAL, j);
-		break;
 	case 3:
-		rule_alias(at, DKC_ALIAS_EXPLICIT, j);
+	case 5:
+	case 7:
+	case 8:
+		rule_alias(at, alias_of_rule[rule], j);
 		break;
 	case 4:
 		rule_barred(at, j);
 		break;
-	case 5:
-		rule_alias(at, DKC_ALIAS_NESTED, j);
-		break;
 	case 6:
 		rule_implicit(at, j);
-		break;
-	case 7:
-		rule_alias(at, DKC_ALIAS_AUTOGRAD, j);
-		break;
-	case 8:
-		rule_alias(at, DKC_ALIAS_BATCHED, j);
 		break;
 	case DKC_RULE_NO_ENTRY:
 		j->verdict = DK_VERDICT_HAS_ENTRY;
