@@ -135,7 +135,7 @@ int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
 
 int dk_registry_limit(struct dk_registry *reg, unsigned int i, struct dk_limit *limit)
 {
-	struct dk_limit limits[] = {
+	static const struct dk_limit limits[] = {
 		{ .name = "private-backends", .has_used = 1 },
 		{ .name = "devices", .most = DKC_MAX_DEVICES, .has_used = 1 },
 		{ .name = "arguments", .most = DKC_MAX_PARAMS },
@@ -146,15 +146,18 @@ int dk_registry_limit(struct dk_registry *reg, unsigned int i, struct dk_limit *
 
 	if (err)
 		return err;
-	for (b = 1; b <= reg->layout->nb; b++) {
-		limits[0].most += dkc_is_private(reg->layout, b);
-		limits[0].used += reg->private_backend[b]->name[0] != 0;
+	if (i < ARRAY_SIZE(limits)) {
+		*limit = limits[i];
+		limit->size = sizeof(*limit);
+	} else {
+		err = -ENOENT;
 	}
-	limits[1].used = reg->num_devices;
+	for (b = 1; i == 0 && b <= reg->layout->nb; b++) {
+		limit->most += dkc_is_private(reg->layout, b);
+		limit->used += reg->private_backend[b]->name[0] != 0;
+	}
+	if (i == 1)
+		limit->used = reg->num_devices;
 	mutex_unlock(&reg->lock);
-	if (i >= ARRAY_SIZE(limits))
-		return -ENOENT;
-	*limit = limits[i];
-	limit->size = sizeof(*limit);
-	return 0;
+	return err;
 }
