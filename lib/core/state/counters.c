@@ -211,15 +211,13 @@ static bool reg_assign(struct dk_op *op, const struct dkc_reg *r, bool may_sleep
 static bool table_assign(struct dk_op *op, const struct dkc_table *table, bool may_sleep)
 {
 	struct dk_registry *reg = op->reg;
+	u64 slots[DKC_SLOT_WORDS];
 	bool all = true;
-	u64 slots;
-	u32 i;
+	u32 slot;
 
-	for (i = 0; i < reg->scratch->words; i++)
-		for (slots = dkc_fallback_slots(reg, table->index, i); slots; slots &= slots - 1)
-			all &= reg_assign(op, dkc_deref_locked(reg->fallback[64 * i +
-								__ffs64(slots)], reg),
-					  may_sleep);
+	dkc_fallback_slots(reg, table->index, slots);
+	dkc_for_each_slot(slot, slots, reg->scratch->words)
+		all &= reg_assign(op, dkc_deref_locked(reg->fallback[slot], reg), may_sleep);
 	return all;
 }
 

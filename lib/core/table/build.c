@@ -373,6 +373,15 @@ static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
 	number_slots(sc, sc->unserved, false, ids, DKC_ID_FALLTHROUGH);
 }
 
+void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *index, u64 *slots)
+{
+	u32 words = reg->scratch->words, i;
+
+	dkc_assert_writer(reg);
+	for (i = 0; i < words; i++)
+		slots[i] = index->open[i] & index->key->slots[DKC_FALLBACK_FUNCTIONS * words + i];
+}
+
 /* Builds the index for the index key in the scratch area. */
 static void build_index(struct dk_registry *reg, struct dkc_index *index)
 {
@@ -383,8 +392,7 @@ static void build_index(struct dk_registry *reg, struct dkc_index *index)
 
 	memset(ids, DKC_ID_MISSING, l->num_entries);
 	apply_rules(sc, l, index, ids);
-	for (i = 0; i < sc->words; i++)
-		sc->unserved[i] = dkc_fallback_slots(reg, index, i);
+	dkc_fallback_slots(reg, index, sc->unserved);
 	id = number_slots(sc, sc->unserved, true, ids, DKC_ID_FIRST);
 	for (i = 0; i < DKC_GROUPS; i++) {
 		index->lowest = id;

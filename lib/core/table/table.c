@@ -26,8 +26,7 @@ static void table_fill(const struct dk_op *op, struct dkc_table *table)
 	u64 fallbacks[DKC_SLOT_WORDS];
 	unsigned int group, slot, i;
 
-	for (i = 0; i < sc->words; i++)
-		fallbacks[i] = dkc_fallback_slots(op->reg, table->index, i);
+	dkc_fallback_slots(op->reg, table->index, fallbacks);
 	dkc_for_each_slot(slot, fallbacks, sc->words)
 		entry = entry_fill(entry, dkc_fallback_at(op, slot, NULL));
 	for (group = 0; group < DKC_GROUPS; group++) {

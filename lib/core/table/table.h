@@ -134,14 +134,6 @@ static inline bool dkc_is_gated(const struct dkc_table *table)
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__GATES);
 }
 
-/* Returns word @word of the set of slots that functions of backend fallbacks serve. */
-static inline u64 dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *s,
-				     u32 word)
-{
-	return s->open[word] &
-	       s->key->slots[DKC_FALLBACK_FUNCTIONS * reg->scratch->words + word];
-}
-
 /* @id must be at least DKC_ID_FIRST. */
 static inline const struct dk__entry *dkc_table_entry(const struct dkc_table *table,
 						      unsigned long id)
@@ -246,6 +238,8 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f, unsigned 
 		     bits_ &= bits_ - 1)
 
 /* Indexes. The caller must hold the lock. */
+/* Sets @slots to the slots that functions of backend fallbacks serve. */
+void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *index, u64 *slots);
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
 /* Reads the backend fallbacks again. Returns true if one has changed. */
 bool dkc_fallbacks_changed(struct dk_registry *reg);
