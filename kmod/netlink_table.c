@@ -15,15 +15,6 @@ static const struct dk_nl_impl_attrs table_attrs = {
 	.flags = DK_A_TABLE_FLAGS,
 };
 
-static struct dkc_pick pick_at(const struct dk_op *op, const struct dkc_device *dev,
-			       unsigned int slot)
-{
-	unsigned int f, b;
-
-	dkc_slot_split(op->reg->layout, slot, &f, &b);
-	return dkc_serves(op, dev, f, b);
-}
-
 /*
  * True if two entries have the same function by the same rule. A backend fallback at several keys
  * has a registration for each key, but is one function.
@@ -66,10 +57,10 @@ static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 	struct dkc_pick next;
 	int err = 0;
 
-	*pick = pick_at(op, dev, w->first);
+	*pick = dkc_serves(op, dev, w->first);
 	w->next = max(w->next, w->first + 1);
 	while (!err && w->next < op->reg->layout->num_entries) {
-		next = pick_at(op, dev, w->next);
+		next = dkc_serves(op, dev, w->next);
 		if (!is_same_function(&next, pick))
 			break;
 		w->next++;

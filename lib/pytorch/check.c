@@ -6,38 +6,35 @@
 
 /* True if an entry of a published table, and its bit of the mask, agree with the rules. */
 static bool entry_matches(const struct dk_op *op, const struct dkc_table *table,
-			  const struct dkc_device *dev, unsigned int f,
-			  unsigned int b)
+			  const struct dkc_device *dev, unsigned int slot)
 {
 	const struct dk_layout *l = op->reg->layout;
-	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, NULL);
-	bool masked = f && !(table->index->mask[b ? b - 1 : 0] &
+	struct dkc_pick pick = dkc_evaluate(op, dev, slot, NULL);
+	unsigned int id, f = l->slot_functionality[slot];
+	bool masked = f && !(table->index->mask[slot - l->offset[f]] &
 			     dkc_functionality_bit(l, f));
-	unsigned int id;
 	bool falls;
 
-	if (!dkc_has_entry(l, f, b))
+	if (!dkc_has_entry(l, slot))
 		return !masked;
-	id = dkc_table_id(l, table, f, b);
+	id = table->index->index[dkc_slot_entry(l, slot)];
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
 	falls = pick.prov == DK_PROV_FALLBACK && dkc_is_fallthrough(pick.reg);
 	if (id == DKC_ID_FALLTHROUGH ? !falls : falls)
 		return false;
-	return dkc_table_reg(op, table, f, b) == pick.reg &&
+	return dkc_table_reg(op, table, slot) == pick.reg &&
 	       masked == (f && dkc_is_fallthrough(pick.reg));
 }
 
 static bool table_matches(const struct dk_op *op, const struct dkc_table *table,
 			  const struct dkc_device *dev)
 {
-	const struct dk_layout *l = op->reg->layout;
-	unsigned int f, b;
+	unsigned int slot;
 
-	for (f = 0; f < l->nf; f++)
-		for (b = 1; b <= dkc_width(l, f); b++)
-			if (!entry_matches(op, table, dev, f, b))
-				return false;
+	for (slot = 0; slot < op->reg->layout->num_entries; slot++)
+		if (!entry_matches(op, table, dev, slot))
+			return false;
 	return true;
 }
 

@@ -114,24 +114,23 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size)
 void dkc_put_table(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_layout *l = op->reg->layout;
-	unsigned int f, b;
+	unsigned int slot;
 
-	for (f = 0; f < l->nf; f++)
-		for (b = 1; b <= dkc_width(l, f); b++) {
-			struct dkc_pick pick = dkc_serves(op, NULL, f, b);
+	for (slot = 0; slot < l->num_entries; slot++) {
+		struct dkc_pick pick = dkc_serves(op, NULL, slot);
 
-			if (!pick.reg && pick.prov != DK_PROV_AMBIGUOUS)
-				continue;
-			dkc_put_key(t, l, dk_slot_key(l, l->offset[f] + b - 1));
-			dkc_put(t, dkc_is_fallthrough(pick.reg) ? ": fallthrough " : ": ");
-			if (pick.reg)
-				put_label(t, pick.reg);
-			else
-				dkc_put(t, "ambiguous_autogradother");
-			dkc_put(t, " [");
-			dkc_put(t, dk_provenance_name(pick.prov));
-			dkc_put(t, "]\n");
-		}
+		if (!pick.reg && pick.prov != DK_PROV_AMBIGUOUS)
+			continue;
+		dkc_put_key(t, l, dk_slot_key(l, slot));
+		dkc_put(t, dkc_is_fallthrough(pick.reg) ? ": fallthrough " : ": ");
+		if (pick.reg)
+			put_label(t, pick.reg);
+		else
+			dkc_put(t, "ambiguous_autogradother");
+		dkc_put(t, " [");
+		dkc_put(t, dk_provenance_name(pick.prov));
+		dkc_put(t, "]\n");
+	}
 }
 
 size_t dk_op_dump_table(struct dk_op *op, char *buf, size_t size)
@@ -256,7 +255,7 @@ static u64 non_fallthrough(const struct dk_op *op)
 
 	for (f = 1; f < l->nf; f++) {
 		for (b = 1; b <= dkc_width(l, f); b++)
-			if (!dkc_falls_through(op, NULL, f, b, NULL))
+			if (!dkc_falls_through(op, NULL, dkc_slot(l, f, b), NULL))
 				break;
 		if (b > dkc_width(l, f))
 			mask &= ~dkc_functionality_bit(l, f);

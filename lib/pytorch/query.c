@@ -44,16 +44,14 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 {
 	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
 	const struct dk_layout *l = op->reg->layout;
-	unsigned int f, b;
 
 	dkc_assert_writer(op->reg);
-	dkc_slot_split(l, slot, &f, &b);
-	if (!dkc_has_entry(l, f, b))
+	if (!dkc_has_entry(l, slot))
 		return false;
 	if (table)
-		return dkc_table_id(l, table, f, b) == DKC_ID_AMBIGUOUS ||
-		       dkc_table_reg(op, table, f, b);
-	return dkc_evaluate(op, NULL, f, b, NULL).prov != DK_PROV_MISSING;
+		return table->index->index[dkc_slot_entry(l, slot)] == DKC_ID_AMBIGUOUS ||
+		       dkc_table_reg(op, table, slot);
+	return dkc_evaluate(op, NULL, slot, NULL).prov != DK_PROV_MISSING;
 }
 
 int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)

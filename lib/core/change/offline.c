@@ -98,11 +98,9 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 /* True if the key of this registration, which goes offline, is not served by anything else. */
 static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 {
-	struct dkc_place at = dkc_key_place(op->reg->layout, r->key);
-
 	return op->definer &&
 	       (!(op->flags & DK_OP_ATOMIC) || (dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)) &&
-	       dkc_evaluate(op, dkc_block_of(r)->dev, at.f, at.b, NULL).prov == DK_PROV_MISSING;
+	       dkc_evaluate(op, dkc_block_of(r)->dev, r->slot, NULL).prov == DK_PROV_MISSING;
 }
 
 /*

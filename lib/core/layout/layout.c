@@ -111,6 +111,13 @@ unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b
 	       DKC_NO_ENTRY : l->trimmed_entry[f];
 }
 
+unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot)
+{
+	unsigned int f = l->slot_functionality[slot];
+
+	return dkc_entry(l, f, slot - l->offset[f] + 1);
+}
+
 bool dkc_is_private(const struct dk_layout *l, unsigned int b)
 {
 	return b && b <= l->nb && dkc_has_word("PrivateUse*", l->backend_names[b]);

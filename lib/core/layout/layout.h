@@ -209,9 +209,12 @@ static inline unsigned int dkc_table_entries(const struct dk_layout *l)
  */
 unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b);
 
-static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
+/* Like dkc_entry(), but for the key of a slot. */
+unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot);
+
+static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int slot)
 {
-	return dkc_entry(l, f, b) < dkc_table_entries(l);
+	return dkc_slot_entry(l, slot) < dkc_table_entries(l);
 }
 
 /* Returns the slot of an entry, or a number past all slots if the layout lacks the entry's key. */

@@ -26,21 +26,20 @@ static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)
 static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 {
 	const struct dk_layout *l = c->op->reg->layout;
-	unsigned int f, b;
+	unsigned int f;
 
 	for (; o->left; o->left &= o->left - 1) {
 		if (c->work >= c->most_work)
 			return -EAGAIN;
 		evaluated(c);
 		f = __ffs64(o->left) + 1;
-		if (dkc_falls_through(c->op, c->dev, f, c->b, NULL))
+		if (dkc_falls_through(c->op, c->dev, dkc_slot(l, f, c->b), NULL))
 			o->ks &= ~dkc_functionality_bit(l, f);
 	}
 	if (o->is_known)
 		return 0;
 	evaluated(c);
-	dkc_split(c->op->reg, o->ks, &f, &b);
-	dkc_at_init(&o->at, c->op, c->dev, f, b, NULL);
+	dkc_at_init(&o->at, c->op, c->dev, dk_keyset_slot(l, DK_KEYSET(o->ks)), NULL);
 	o->pick = dkc_serving(c->op, c->dev, o->ks, NULL);
 	o->is_known = true;
 	return 0;
@@ -49,13 +48,11 @@ static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct dk_explain *ex,
 		       u32 most_work)
 {
-	unsigned int f;
-
 	*c = (struct dkc_case){
 		.op = op, .dev = dkc_device_online(op->reg, ex->device),
 		.merged = ex->merged.bits, .most_work = most_work,
+		.b = dk_keyset_backend(op->reg->layout, ex->merged),
 	};
-	dkc_split(op->reg, c->merged, &f, &c->b);
 	route_begin(c, &c->outcome);
 	evaluated(c);		/* by dkc_explain() */
 }
@@ -88,7 +85,7 @@ static bool step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 		if ((*i)--)
 			continue;
 		evaluated(c);
-		dkc_at_init(&at, c->op, c->dev, f, c->b, NULL);
+		dkc_at_init(&at, c->op, c->dev, dkc_slot(l, f, c->b), NULL);
 		s->kind = DK_STEP_MASK;
 		s->key = dk_slot_key(l, at.slot);
 		s->rule = dkc_deciding_rule(&at, &j);

@@ -36,24 +36,16 @@ static void entry_fill(struct dk_entry *e, const struct dkc_reg *r,
 	dkc_reg_names(r, e->label, e->provider, e->device_name);
 }
 
-void dkc_slot_split(const struct dk_layout *l, unsigned int slot,
-		    unsigned int *f, unsigned int *b)
-{
-	*f = l->slot_functionality[slot];
-	*b = slot - l->offset[*f] + 1;
-}
-
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
-			   unsigned int f, unsigned int b)
+			   unsigned int slot)
 {
 	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
-	const struct dk_layout *l = op->reg->layout;
-	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, NULL);
+	struct dkc_pick pick = dkc_evaluate(op, dev, slot, NULL);
 
 	dkc_assert_writer(op->reg);
-	if (table && dkc_has_entry(l, f, b)) {
+	if (table && dkc_has_entry(op->reg->layout, slot)) {
 		table = dkc_table_of_device(table, dev ? dev->number : 0);
-		pick.reg = dkc_table_reg(op, table, f, b);
+		pick.reg = dkc_table_reg(op, table, slot);
 	}
 	return pick;
 }
@@ -64,18 +56,16 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 	const struct dkc_device *dev;
 	struct dk_registry *reg;
 	struct dkc_pick pick;
-	unsigned int f, b;
 
 	if (!op)
 		return -ENOENT;
 	reg = op->reg;
 	if (slot >= reg->layout->num_entries || e->size != sizeof(*e))
 		return -EINVAL;
-	dkc_slot_split(reg->layout, slot, &f, &b);
 	mutex_lock(&reg->lock);
 	dev = dkc_device_at(reg, device);
 	if (dev || !device) {
-		pick = dkc_serves(op, dev, f, b);
+		pick = dkc_serves(op, dev, slot);
 		entry_fill(e, pick.reg, pick.prov);
 	}
 	mutex_unlock(&reg->lock);

@@ -20,14 +20,11 @@ __must_check int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t ex
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r);
 /*
- * Returns what serves a runtime key. The function is read from the published table if that has
+ * Returns what serves the key of a slot. The function is read from the published table if that has
  * an entry for the key; otherwise it is found by the rules.
  */
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
-			   unsigned int f, unsigned int b);
-/* Sets *@f and *@b to the functionality and backend of a slot. */
-void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
-		    unsigned int *b);
+			   unsigned int slot);
 
 /* The outcome of routing a call by the rules. */
 struct dkc_outcome {
@@ -49,7 +46,7 @@ struct dkc_case {
 	const struct dk_op *op;
 	const struct dkc_device *dev;
 	u64 merged;		/* the set before masking */
-	unsigned int b;		/* the backend of @merged; its mask applies */
+	unsigned int b;		/* the backend of @merged, or 0; its mask applies */
 	u32 work;		/* functions visited since the caller last set this to 0 */
 	u32 most_work;		/* if @work reaches this, the caller must release the lock */
 	const struct dkc_reg *ignored;	/* @trial is routed as if this were not registered */

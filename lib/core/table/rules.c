@@ -149,7 +149,7 @@ struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 /* ---- the eleven rules ------------------------------------------------------ */
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
-		 const struct dkc_device *dev, unsigned int f, unsigned int b,
+		 const struct dkc_device *dev, unsigned int slot,
 		 const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -157,9 +157,9 @@ void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 	at->op = op;
 	at->dev = dev;
 	at->view = view;
-	at->f = f;
-	at->b = b;
-	at->slot = dkc_slot(l, f, b);
+	at->f = l->slot_functionality[slot];
+	at->b = slot - l->offset[at->f] + 1;
+	at->slot = slot;
 }
 
 static struct dkc_reg *alias_top(const struct dkc_at *at, enum dkc_alias alias)
@@ -268,7 +268,7 @@ void dkc_apply_rule(const struct dkc_at *at, unsigned int rule, struct dkc_rule_
 		break;
 	case DKC_RULE_NO_ENTRY:
 		j->verdict = DK_VERDICT_HAS_ENTRY;
-		if (dkc_has_entry(l, at->f, at->b))
+		if (dkc_has_entry(l, at->slot))
 			break;
 		j->verdict = DK_VERDICT_NO_ENTRY;
 		j->pick.prov = DK_PROV_NO_ENTRY;
@@ -298,13 +298,13 @@ unsigned int dkc_deciding_rule(const struct dkc_at *at, struct dkc_rule_result *
 }
 
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
-			     unsigned int f, unsigned int b, const struct dkc_view *view)
+			     unsigned int slot, const struct dkc_view *view)
 {
 	struct dkc_rule_result j;
 	struct dkc_at at;
 
 	dkc_work(DKC_WORK_EVALUATIONS, 1);
-	dkc_at_init(&at, op, dev, f, b, view);
+	dkc_at_init(&at, op, dev, slot, view);
 	dkc_deciding_rule(&at, &j);
 	return j.pick;
 }
@@ -312,45 +312,33 @@ struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *de
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
 			    u64 ks, const struct dkc_view *view)
 {
-	unsigned int f, b;
+	const struct dk_layout *l = op->reg->layout;
 
-	if (dk_table_index(op->reg->layout, DK_KEYSET(ks)) < 0)
+	if (dk_table_index(l, DK_KEYSET(ks)) < 0)
 		return (struct dkc_pick){ NULL, DK_PROV_NO_ENTRY };
-	dkc_split(op->reg, ks, &f, &b);
-	return dkc_evaluate(op, dev, f, b, view);
+	return dkc_evaluate(op, dev, dk_keyset_slot(l, DK_KEYSET(ks)), view);
 }
 
 /* A key without an entry in a trimmed table never falls through. */
 bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
-		       unsigned int f, unsigned int b, const struct dkc_view *view)
+		       unsigned int slot, const struct dkc_view *view)
 {
-	return dkc_has_entry(op->reg->layout, f, b) &&
-	       dkc_is_fallthrough(dkc_evaluate(op, dev, f, b, view).reg);
+	return dkc_has_entry(op->reg->layout, slot) &&
+	       dkc_is_fallthrough(dkc_evaluate(op, dev, slot, view).reg);
 }
 
 u64 dkc_mask_by_rules(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
 		      const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
-	unsigned int f, b;
+	unsigned int f, b = dk_keyset_backend(l, DK_KEYSET(ks));
 	u64 left;
 
 	ks &= l->full;
-	dkc_split(op->reg, ks, &f, &b);
 	for (left = ks >> l->nb; left; left &= left - 1) {
 		f = __ffs64(left) + 1;
-		if (dkc_falls_through(op, dev, f, b, view))
+		if (dkc_falls_through(op, dev, dkc_slot(l, f, b), view))
 			ks &= ~dkc_functionality_bit(l, f);
 	}
 	return ks;
-}
-
-void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
-	       unsigned int *b)
-{
-	const struct dk_layout *l = reg->layout;
-
-	ks &= l->full;
-	*f = fls64(ks >> l->nb);
-	*b = dkc_backend_index(ks, l->backend_mask) + 1;
 }

@@ -26,7 +26,7 @@ struct dkc_rule_result {
 };
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
-		 const struct dkc_device *dev, unsigned int f, unsigned int b,
+		 const struct dkc_device *dev, unsigned int slot,
 		 const struct dkc_view *view);
 /* @rule is the number of a rule in SEMANTICS 7.2. */
 void dkc_apply_rule(const struct dkc_at *at, unsigned int rule, struct dkc_rule_result *j);

@@ -330,13 +330,12 @@ struct dkc_table *dkc_table_count(const struct dk_op *op, const struct dkc_table
 }
 
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
-				    unsigned int f, unsigned int b)
+				    unsigned int slot)
 {
-	const struct dk_layout *l = op->reg->layout;
-	unsigned int id = dkc_table_id(l, table, f, b);
+	unsigned int id = table->index->index[dkc_slot_entry(op->reg->layout, slot)];
 
 	if (id == DKC_ID_FALLTHROUGH)
-		return dkc_fallback_at(op, dkc_slot(l, f, b), NULL);
+		return dkc_fallback_at(op, slot, NULL);
 	return id < DKC_ID_FIRST ? NULL : dkc_table_entry(table, id)->reg;
 }
 

@@ -196,17 +196,17 @@ bool dkc_may_serve(const struct dkc_reg *r);
  */
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
 /*
- * Returns the function that the rules choose for a runtime key. @dev is NULL for objects on no
+ * Returns the function that the rules choose for the key of a slot. @dev is NULL for objects on no
  * device. The caller must hold the lock or be in a read-side critical section.
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
-			     unsigned int f, unsigned int b, const struct dkc_view *view);
+			     unsigned int slot, const struct dkc_view *view);
 /* Like dkc_evaluate(), but for the entry that a keyset selects. A trimmed table may lack it. */
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
 			    u64 ks, const struct dkc_view *view);
-/* True if the entry of functionality @f on backend @b is a fallthrough. */
+/* True if the entry of a slot is a fallthrough. */
 bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
-		       unsigned int f, unsigned int b, const struct dkc_view *view);
+		       unsigned int slot, const struct dkc_view *view);
 /* Returns @ks without the functionalities that fall through at its highest backend. */
 u64 dkc_mask_by_rules(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
 		      const struct dkc_view *view);
@@ -227,8 +227,6 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
  */
 struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
 				struct dkc_reg *r);
-/* Sets *@f and *@b to the functionality and backend of the entry of a keyset. */
-void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f, unsigned int *b);
 
 /* Walks a set of slots, in order. */
 #define dkc_for_each_slot(slot, slots, words)					\
@@ -267,9 +265,9 @@ struct dkc_table * __must_check dkc_table_count(const struct dk_op *op,
  */
 void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table);
 void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table);
-/* Returns the function that serves an entry of a table, or NULL. */
+/* Returns the function that serves the entry of a slot in a table, or NULL. */
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
-				    unsigned int f, unsigned int b);
+				    unsigned int slot);
 /*
  * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
  * function; 0 if there is none. @op may be NULL for a function that is not a fallback. The caller
