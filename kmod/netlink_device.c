@@ -199,8 +199,7 @@ struct set_command {
 		    struct netlink_ext_ack *extack, u32 *found);
 	/* reads the name and the state; fails if there is no such device */
 	int (*read)(u32 number, char name[DK_NAME_MAX], bool *online);
-	int (*set)(struct dk_registry *reg, u32 number, bool online, u64 deadline,
-		   struct dk_diag *why, struct dk_diag *inside);
+	bool is_device;
 };
 
 static int read_backend(u32 number, char name[DK_NAME_MAX], bool *online)
@@ -225,32 +224,33 @@ static int read_device(u32 number, char name[DK_NAME_MAX], bool *online)
 static int set_online(struct genl_info *info, const struct set_command *c)
 {
 	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
+	struct dkc_switch s = { .is_device = c->is_device, .why = &why, .inside = &inside };
 	struct nlattr **attrs = info->attrs;
 	char name[DK_NAME_MAX];
 	struct sk_buff *skb;
-	bool online, is_online;
-	u32 number;
+	bool is_online;
 	int err;
 
-	err = c->find(attrs[c->number], attrs[c->name], info->extack, &number);
+	err = c->find(attrs[c->number], attrs[c->name], info->extack, &s.number);
 	if (!err)
 		err = dk_nl_require(info->extack, attrs, c->state, "the new state is missing");
 	if (err)
 		return err;
-	if (c->read(number, name, &is_online))
+	if (c->read(s.number, name, &is_online))
 		return no_such_device(info);
 	/* allocate this first: a change that was made must be reported */
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
-	online = nla_get_u8(attrs[c->state]) == DK_NL_STATE_ONLINE;
-	err = c->set(NULL, number, online, dkc_now() + DRAIN_TIMEOUT_MS, &why, &inside);
+	s.online = nla_get_u8(attrs[c->state]) == DK_NL_STATE_ONLINE;
+	s.deadline = dkc_now() + DRAIN_TIMEOUT_MS;
+	err = dkc_set_online(&s);
 	if (err && err != -ETIMEDOUT)
 		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, NULL, why.text, err));
 	/* if the device was unregistered during the wait, report the state that was set */
-	if (c->read(number, name, &is_online))
-		is_online = online;
-	if (nla_put_u32(skb, c->number, number) || nla_put_string(skb, c->name, name) ||
+	if (c->read(s.number, name, &is_online))
+		is_online = s.online;
+	if (nla_put_u32(skb, c->number, s.number) || nla_put_string(skb, c->name, name) ||
 	    nla_put_u8(skb, c->state, dk_nl_state(is_online)) ||
 	    (why.reason == DK_WHY_UNSERVED && nla_put_string(skb, c->unserved, why.name)) ||
 	    (err && nla_put_string(skb, c->inside, inside.name)))
@@ -268,7 +268,6 @@ int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 		.inside = DK_A_BACKEND_INSIDE,
 		.find = dk_nl_find_backend,
 		.read = read_backend,
-		.set = dkc_backend_set_online,
 	};
 
 	return set_online(info, &command);
@@ -284,7 +283,7 @@ int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 		.inside = DK_A_DEVICE_INSIDE,
 		.find = dk_nl_find_device,
 		.read = read_device,
-		.set = dkc_device_set_online,
+		.is_device = true,
 	};
 
 	return set_online(info, &command);

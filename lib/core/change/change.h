@@ -192,13 +192,24 @@ bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_
 const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 
 /*
- * offline.c: like dk_device_set_online_timeout(). @inside names a call that is still running at the
- * deadline, @why an operator that is no longer served. Both functions take the lock.
+ * offline.c: a device or backend that is taken offline or brought online. The caller of
+ * dkc_set_online() sets the members up to @inside.
  */
-int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
-			  u64 deadline, struct dk_diag *why, struct dk_diag *inside);
-int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
-			   u64 deadline, struct dk_diag *why, struct dk_diag *inside);
+struct dkc_switch {
+	struct dk_registry *reg;	/* NULL: the default one */
+	bool is_device;
+	bool online;			/* the new state */
+	u32 number;			/* of the device or backend */
+	u64 deadline;			/* of the wait for calls, in ms of dkc_now(); 0: none */
+	struct dk_diag *why;		/* names an operator that is no longer served */
+	struct dk_diag *inside;		/* names a call that is still running at the deadline */
+	struct dkc_device *dev;		/* NULL for a backend */
+	u32 backends;			/* the bit of the backend; 0 for a device */
+	struct dkc_offline *since;
+};
+
+/* Like dk_device_set_online_timeout(). Takes the lock. */
+int dkc_set_online(struct dkc_switch *s);
 /* Brings a backend online, with the lock held. Does not wait. */
 int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 		       struct dk_diag *why);

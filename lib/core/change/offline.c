@@ -5,33 +5,20 @@
  */
 #include "change.h"
 
-/* A device or, if @dev is NULL, a backend that is taken offline or brought online. */
-struct dkc_switch {
-	struct dk_registry *reg;
-	struct dkc_device *dev;
-	unsigned int backend;
-	bool online;
-	u64 deadline;		/* deadline of the wait; 0: none */
-	struct dk_diag *why;
-	struct dk_diag *inside;	/* names a call that is running at the deadline */
-};
-
 /* Sets the state for which the writer builds tables. */
 static void set_wanted(const struct dkc_switch *s, bool online)
 {
-	u32 backend = dkc_backend_bit(s->backend);
-
 	if (s->dev)
 		s->dev->want_online = online;
 	else if (online)
-		s->reg->want_offline &= ~backend;
+		s->reg->want_offline &= ~s->backends;
 	else
-		s->reg->want_offline |= backend;
+		s->reg->want_offline |= s->backends;
 }
 
 static bool is_online(const struct dkc_switch *s)
 {
-	return s->dev ? s->dev->online : !(s->reg->offline & dkc_backend_bit(s->backend));
+	return s->dev ? s->dev->online : !(s->reg->offline & s->backends);
 }
 
 /*
@@ -49,17 +36,12 @@ static void set_visible(const struct dkc_switch *s)
 	dkc_changed(s->reg, DKC_WHOLE_CHANGE);
 }
 
-static struct dkc_offline *switch_since(const struct dkc_switch *s)
-{
-	return s->dev ? &s->dev->since : &s->reg->since[s->backend - 1];
-}
-
 static const char *switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX])
 {
 	if (s->dev)
 		dkc_strcpy(buf, s->dev->name, DK_NAME_MAX);
 	else
-		dkc_backend_text(s->reg, s->backend, buf);
+		dkc_backend_text(s->reg, s->number, buf);
 	return buf;
 }
 
@@ -89,8 +71,7 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 	}
 	for (; b; b = s->dev ? NULL : next_block(s->reg, b), i = 0)
 		for (; i < b->n; i++)
-			if (s->dev || (dkc_reg_bits(&b->regs[i], s->reg->layout) &
-				       dkc_backend_bit(s->backend)))
+			if (s->dev || (dkc_reg_bits(&b->regs[i], s->reg->layout) & s->backends))
 				return &b->regs[i];
 	return NULL;
 }
@@ -139,7 +120,7 @@ static void remark_unserved(const struct dkc_switch *s)
 /* Publishes the tables for the new state, or fails and changes nothing. */
 static int switch_tables(const struct dkc_switch *s)
 {
-	struct dkc_offline *since = switch_since(s);
+	struct dkc_offline *since = s->since;
 	struct dkc_change ch = { .ops = NULL };
 	const struct dkc_reg *r = NULL;
 	char buf[DK_NAME_MAX];
@@ -162,7 +143,7 @@ static int switch_tables(const struct dkc_switch *s)
 	if (s->dev)
 		dkc_notify_device(s->dev, DKC_DEVICE_STATE);
 	else
-		dkc_notify_backend(s->reg, s->backend, NULL, DKC_BACKEND_STATE);
+		dkc_notify_backend(s->reg, s->number, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
 	/* for readers a device or backend is online only after it is in the tables */
 	if (s->online)
@@ -180,7 +161,7 @@ static bool is_in_backend(const struct dkc_inside *in, void *data)
 	const struct dkc_switch *s = data;
 
 	return dkc_block_of(in->reg)->prov->reg == s->reg &&
-	       (dkc_reg_bits(in->reg, s->reg->layout) & dkc_backend_bit(s->backend));
+	       (dkc_reg_bits(in->reg, s->reg->layout) & s->backends);
 }
 
 /* The caller must not be inside a call that it will wait for. */
@@ -204,16 +185,14 @@ static int wait_switched(const struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
 {
 	struct dkc_provider *core = s->dev ? s->dev->prov : s->reg->providers;
-	struct dkc_offline *since = switch_since(s);
 	struct dkc_target target = {
-		.backends = dkc_backend_bit(s->backend), .block = s->dev ? s->dev->block : NULL,
-		.since = since, .switches = since->switches, .over = since->over,
+		.backends = s->backends, .block = s->dev ? s->dev->block : NULL,
+		.since = s->since, .switches = s->since->switches, .over = s->since->over,
 		.deadline = s->deadline,
 	};
 	char buf[DK_NAME_MAX];
 	/* the device may be freed during the wait */
 	const char *name = switch_name(s, buf);
-	bool is_device = s->dev;
 	int err = 0;
 
 	while (core && !err && !target.canceled) {
@@ -221,7 +200,7 @@ static int wait_switched(const struct dkc_switch *s)
 
 		err = dkc_wait(core, &target, s->inside);
 		/* the list, newest first, may have changed: find the next provider */
-		core = is_device ? NULL : s->reg->providers;
+		core = s->is_device ? NULL : s->reg->providers;
 		while (core && core->number >= number)
 			core = core->next;
 	}
@@ -247,69 +226,70 @@ static int set_online(struct dkc_switch *s)
 	return wait_switched(s);
 }
 
+static int find_switched(struct dkc_switch *s)
+{
+	if (s->is_device) {
+		s->dev = dkc_device_at(s->reg, s->number);
+		if (!s->dev)
+			return dkc_refuse_number(s->why, DK_WHY_NO_DEVICE, s->number);
+		s->since = &s->dev->since;
+		return 0;
+	}
+	if (!s->number || s->number > s->reg->layout->nb)
+		return dkc_refuse_number(s->why, DK_WHY_BAD_BACKEND, s->number);
+	s->backends = dkc_backend_bit(s->number);
+	s->since = &s->reg->since[s->number - 1];
+	return 0;
+}
+
 int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 		       struct dk_diag *why)
 {
-	const struct dkc_switch s = {
-		.reg = reg, .backend = backend, .online = true, .why = why,
-	};
+	struct dkc_switch s = { .reg = reg, .number = backend, .online = true, .why = why };
+	int err = find_switched(&s);
 
 	dkc_assert_writer(reg);
-	return is_online(&s) ? 0 : switch_tables(&s);
+	return err || is_online(&s) ? err : switch_tables(&s);
 }
 
-static int switch_lock(struct dkc_switch *s)
+int dkc_set_online(struct dkc_switch *s)
 {
+	int err;
+
 	if (dkc_in_atomic())
 		return dkc_refuse(s->why, DK_WHY_ATOMIC, NULL);
 	s->reg = dkc_registry_locked(s->reg);
-	return s->reg ? dkc_accept(s->why) : dkc_refuse(s->why, DK_WHY_NO_MEMORY, NULL);
-}
-
-int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
-			  u64 deadline, struct dk_diag *why, struct dk_diag *inside)
-{
-	struct dkc_switch s = {
-		.reg = reg, .online = online, .deadline = deadline,
-		.why = why, .inside = inside,
-	};
-	int err = switch_lock(&s);
-
-	if (err)
-		return err;
-	s.dev = dkc_device_at(s.reg, device);
-	err = s.dev ? set_online(&s) : dkc_refuse_number(why, DK_WHY_NO_DEVICE, device);
-	dkc_registry_unlock(s.reg);
+	if (!s->reg)
+		return dkc_refuse(s->why, DK_WHY_NO_MEMORY, NULL);
+	dkc_accept(s->why);
+	err = find_switched(s);
+	if (!err)
+		err = set_online(s);
+	dkc_registry_unlock(s->reg);
 	return err;
 }
 
-int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
-			   u64 deadline, struct dk_diag *why, struct dk_diag *inside)
+static int set_online_timeout(struct dk_registry *reg, bool is_device, u32 number, bool online,
+			      unsigned int ms, struct dk_diag *why)
 {
 	struct dkc_switch s = {
-		.reg = reg, .backend = backend, .online = online, .deadline = deadline,
-		.why = why, .inside = inside,
+		.reg = reg, .is_device = is_device, .number = number, .online = online,
+		.deadline = dkc_deadline(ms), .why = why, .inside = why,
 	};
-	int err = switch_lock(&s);
 
-	if (err)
-		return err;
-	err = backend && backend <= s.reg->layout->nb ? set_online(&s) :
-	      dkc_refuse_number(why, DK_WHY_BAD_BACKEND, backend);
-	dkc_registry_unlock(s.reg);
-	return err;
+	return dkc_set_online(&s);
 }
 
 int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int online,
 				 unsigned int ms, struct dk_diag *why)
 {
-	return dkc_device_set_online(reg, device, online, dkc_deadline(ms), why, why);
+	return set_online_timeout(reg, true, device, online, ms, why);
 }
 
 int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
 				  int online, unsigned int ms, struct dk_diag *why)
 {
-	return dkc_backend_set_online(reg, backend, online, dkc_deadline(ms), why, why);
+	return set_online_timeout(reg, false, backend, online, ms, why);
 }
 
 int dk_backend_is_online(struct dk_registry *reg, unsigned int backend)
