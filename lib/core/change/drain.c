@@ -225,13 +225,13 @@ bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int 
 			      char text[DK_NAME_MAX])
 {
 	const struct dkc_provider *core;
-	struct dkc_target all;
 	bool found = false;
 
 	reg = dkc_registry_locked(reg);
 	core = dkc_provider_after(reg, number - 1);
 	if (core && core->number == number) {
-		all = target_all(core);
+		struct dkc_target all = target_all(core);
+
 		found = inside_text(&all, i, text);
 	}
 	mutex_unlock(&reg->lock);
@@ -241,7 +241,6 @@ bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int 
 int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in)
 {
 	struct dkc_provider *core;
-	struct dkc_target all;
 	struct dk_registry *reg;
 	bool found = false;
 
@@ -252,7 +251,8 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 	reg = dkc_registry_locked(prov->registry);
 	core = dkc_provider_find(reg, prov);
 	if (core) {
-		all = target_all(core);
+		struct dkc_target all = target_all(core);
+
 		found = inside_at(&all, i, in);
 	}
 	mutex_unlock(&reg->lock);
