@@ -177,14 +177,14 @@ static int block_admit(struct dkc_registration *r)
 	/* arrays are found by address, and an empty array may share another array's address */
 	if (!r->n && !r->dev && !r->fallback)
 		return 0;
-	b = dkc_block_alloc(r->prov, r->dev ? r->priv : r->prov->priv,
-			    r->fallback ? NULL : r->impls, r->fallback ? l->num_entries : r->n);
+	b = dkc_block_alloc(r->impls, r->fallback ? l->num_entries : r->n, r->fallback);
 	if (!b)
 		return dkc_refuse(r->why, DK_WHY_NO_MEMORY, registration_name(r));
 	r->block = b;
-	b->impls = r->impls;
-	b->fallback = r->fallback;
+	b->prov = r->prov;
+	b->priv = r->prov->priv;
 	if (r->dev) {
+		b->priv = r->priv;
 		b->dev = r->dev;
 		b->device = r->dev->number;
 		r->dev->block = b;

@@ -81,12 +81,10 @@ static int registry_builtins(struct dk_registry *reg)
 
 	while ((slot = next_entry(reg->layout, set, slot)))
 		n++;
-	b = dkc_block_alloc(NULL, NULL, NULL, n);
+	b = dkc_block_alloc(&builtin_impl, n, true);
 	if (!b)
 		return -ENOMEM;
 	b->state = DKC_LIVE;
-	b->fallback = true;
-	b->impls = &builtin_impl;
 	while ((slot = next_entry(reg->layout, set, slot))) {
 		struct dkc_reg *r = &b->regs[b->n];
 

@@ -48,28 +48,27 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 
 /*
  * Counts the runs of entries for the same operator. Stops at an entry of unexpected size, which is
- * refused later. A fallback has no runs.
+ * refused later.
  */
 static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
 {
 	unsigned int i, runs = 0;
 
-	for (i = 0; impls && i < n && impls[i].size == sizeof(impls[i]); i++)
+	for (i = 0; i < n && impls[i].size == sizeof(impls[i]); i++)
 		runs += !i || impls[i].op != impls[i - 1].op;
 	return runs;
 }
 
-struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
-				  const struct dk_impl *impls, unsigned int n)
+struct dkc_block *dkc_block_alloc(const struct dk_impl *impls, unsigned int n, bool fallback)
 {
+	unsigned int runs = fallback ? 0 : num_runs(impls, n);
 	struct dkc_block *b = kvzalloc(offsetof(struct dkc_block, regs) +
-				       n * sizeof(b->regs[0]) +
-				       num_runs(impls, n) * sizeof(b->runs[0]), GFP_KERNEL);
+				       n * sizeof(b->regs[0]) + runs * sizeof(b->runs[0]),
+				       GFP_KERNEL);
 
 	if (b) {
-		b->prov = prov;
-		b->priv = priv;
 		b->impls = impls;
+		b->fallback = fallback;
 		b->runs = (struct dkc_run *)&b->regs[n];
 	}
 	return b;

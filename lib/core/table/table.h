@@ -293,10 +293,10 @@ const struct dkc_table *dkc_table_bypass(unsigned int flags);
 
 /*
  * block.c: blocks of registrations. The caller must hold the lock. dkc_block_alloc() makes an
- * empty block for @n functions, at most DKC_MAX_BLOCK. If @impls is NULL, it is for a fallback.
+ * empty block for the @n functions in @impls, at most DKC_MAX_BLOCK, or for a fallback at @n keys.
  */
-struct dkc_block * __must_check dkc_block_alloc(struct dkc_provider *prov, void *priv,
-						const struct dk_impl *impls, unsigned int n);
+struct dkc_block * __must_check dkc_block_alloc(const struct dk_impl *impls, unsigned int n,
+						bool fallback);
 /* Fills @r, which is in @b, for @impl at @key. */
 void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *impl,
 		  unsigned int key);
