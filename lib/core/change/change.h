@@ -74,6 +74,8 @@ int __must_check dkc_register(struct dkc_registration *r);
 /* unregister.c: remove a definition or functions. @ch publishes the tables. */
 void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
+/* Withdraws a block, which may be NULL, and publishes the tables. Returns @b. */
+struct dkc_block *dkc_block_remove(struct dkc_block *b);
 /* Takes the registrations of a block out of all lists. */
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* Returns the block of an array that the provider registered without a device, or NULL. */

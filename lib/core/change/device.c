@@ -151,7 +151,6 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 int dk_device_unregister(struct dk_provider *prov, __u32 device,
 			 struct dk_diag *why)
 {
-	struct dkc_change ch = { .ops = NULL };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dkc_device *dev;
@@ -162,17 +161,10 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 		return err;
 	reg = core->reg;
 	dev = dkc_device_at(reg, device);
-	if (dev && dev->prov == core) {
-		b = dev->block;
-		dkc_block_withdraw(b, &ch);
-		dkc_change_force(&ch);
-	} else {
-		/*
-		 * another caller may have unregistered the device or provider, and may
-		 * be waiting
-		 */
-		b = device ? dkc_block_find_withdrawn(core, NULL, device) : NULL;
-	}
+	b = dkc_block_remove(dev && dev->prov == core ? dev->block : NULL);
+	/* another caller may have unregistered the device or provider, and may be waiting */
+	if (!b && device)
+		b = dkc_block_find_withdrawn(core, NULL, device);
 	if (b)
 		dkc_drain(core, b);
 	else if (dev)

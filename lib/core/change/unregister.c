@@ -151,10 +151,9 @@ static noinline int refuse_table(const struct dkc_provider *prov, const struct d
 	return dkc_refuse(why, DK_WHY_NOT_THERE, text);
 }
 
-static struct dkc_block *withdraw(struct dkc_provider *core, const struct dk_impl *impls)
+struct dkc_block *dkc_block_remove(struct dkc_block *b)
 {
 	struct dkc_change ch = { .ops = NULL };
-	struct dkc_block *b = dkc_block_find(core, impls);
 
 	if (b) {
 		dkc_block_withdraw(b, &ch);
@@ -171,7 +170,7 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 
 	if (err)
 		return err;
-	if (!withdraw(core, impls))
+	if (!dkc_block_remove(dkc_block_find(core, impls)))
 		err = refuse_table(core, impls, why);
 	dkc_registry_unlock_flush(core->reg);
 	return err;
@@ -188,7 +187,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 	if (err)
 		return err;
 	reg = core->reg;
-	b = withdraw(core, impls);
+	b = dkc_block_remove(dkc_block_find(core, impls));
 	/* another caller may have withdrawn the array */
 	if (!b)
 		b = dkc_block_find_withdrawn(core, impls, 0);
