@@ -62,7 +62,6 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 		/* a function that may sleep cannot belong to an atomic operator */
 		.flags = impl->flags & DK_IMPL_F_ATOMIC ? DKC_ANY_CLASS : 0,
 	};
-	struct dkc_block *b = r->block;
 	struct dk_op *op;
 	int err = dkc_check_impl(impl, r->why);
 
@@ -72,8 +71,7 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 		err = dkc_admit(&claim, &op, r->why);
 	if (err)
 		return err;
-	dkc_reg_init(&b->regs[b->n], b, impl, claim.key);
-	reg_link(&b->regs[b->n++], op);
+	reg_link(dkc_block_add(r->block, op->reg->layout, impl, claim.key), op);
 	op->reg->num_listed += !dkc_op_is_listed(op);
 	op->num_regs++;
 	dkc_change_add(&r->ch, op);
@@ -130,7 +128,6 @@ static int fallback_admit(struct dkc_registration *r)
 {
 	struct dk_registry *reg = r->prov->reg;
 	const struct dk_layout *l = reg->layout;
-	struct dkc_block *b = r->block;
 	const struct dkc_reg *old;
 	unsigned int key, slot = 0;
 	int err = check_fallback_key(r);
@@ -139,7 +136,7 @@ static int fallback_admit(struct dkc_registration *r)
 		return err;
 	while ((slot = dk_keyset_next(l, dk_alias_set(l, r->impls->key), slot))) {
 		key = dk_slot_key(l, slot);
-		if (dk_table_index(l, dk_key_set(l, key)) < 0) {
+		if (!dkc_has_entry(l, slot)) {
 			if (r->why && r->why->reason != DK_WHY_NO_ENTRY)
 				dkc_remark_key(r->why, DK_WHY_NO_ENTRY, l, key);
 			continue;
@@ -148,8 +145,7 @@ static int fallback_admit(struct dkc_registration *r)
 		if (old)
 			return dkc_refuse_had(r->why, DK_WHY_FALLBACK_EXISTS, old, r->impls,
 					      r->prov);
-		dkc_reg_init(&b->regs[b->n], b, r->impls, key);
-		rcu_assign_pointer(reg->fallback[slot], &b->regs[b->n++]);
+		rcu_assign_pointer(reg->fallback[slot], dkc_block_add(r->block, l, r->impls, key));
 	}
 	dkc_change_add_fallbacks(&r->ch, reg);
 	return 0;
@@ -216,8 +212,7 @@ static void remark_functions(const struct dkc_registration *r)
 	unsigned int i;
 
 	for (i = 0; l->trimmed && i < b->n; i++) {
-		if (b->regs[i].slot &&
-		    dk_table_index(l, DK_KEYSET(dkc_reg_bits(&b->regs[i], l))) < 0) {
+		if (b->regs[i].slot && !dkc_has_entry(l, b->regs[i].slot)) {
 			dkc_remark_key(r->why, DK_WHY_NO_ENTRY, l, b->regs[i].key);
 			break;
 		}

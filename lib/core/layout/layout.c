@@ -118,6 +118,11 @@ unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot)
 	return dkc_entry(l, f, slot - l->offset[f] + 1);
 }
 
+bool dkc_has_entry(const struct dk_layout *l, unsigned int slot)
+{
+	return dkc_slot_entry(l, slot) < dkc_table_entries(l);
+}
+
 bool dkc_is_private(const struct dk_layout *l, unsigned int b)
 {
 	return b && b <= l->nb && dkc_has_word("PrivateUse*", l->backend_names[b]);

@@ -211,11 +211,7 @@ unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b
 
 /* Like dkc_entry(), but for the key of a slot. */
 unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot);
-
-static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int slot)
-{
-	return dkc_slot_entry(l, slot) < dkc_table_entries(l);
-}
+bool dkc_has_entry(const struct dk_layout *l, unsigned int slot);
 
 /* Returns the slot of an entry, or a number past all slots if the layout lacks the entry's key. */
 static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned int entry)

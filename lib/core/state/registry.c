@@ -57,10 +57,11 @@ static u64 builtin_set(const struct dk_layout *l)
 		  dkc_functionality_bit(l, l->role[DKC_ROLE_AUTOGRAD]);
 	unsigned int f, i;
 
-	for (f = 1; f < l->nf; f++)
-		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (dkc_streq(l->functionality_names[f], names[i]))
-				set |= dkc_functionality_bit(l, f);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		f = dkc_find_functionality(l, names[i]);
+		if (f)
+			set |= dkc_functionality_bit(l, f);
+	}
 	return set;
 }
 
@@ -69,7 +70,7 @@ static unsigned int next_entry(const struct dk_layout *l, struct dk_keyset set, 
 {
 	do
 		slot = dk_keyset_next(l, set, slot);
-	while (slot && dk_table_index(l, dk_key_set(l, dk_slot_key(l, slot))) < 0);
+	while (slot && !dkc_has_entry(l, slot));
 	return slot;
 }
 
@@ -85,15 +86,9 @@ static int registry_builtins(struct dk_registry *reg)
 	if (!b)
 		return -ENOMEM;
 	b->state = DKC_LIVE;
-	while ((slot = next_entry(reg->layout, set, slot))) {
-		struct dkc_reg *r = &b->regs[b->n];
-
-		r->place = b->n++;
-		r->key = dk_slot_key(reg->layout, slot);
-		r->slot = slot;
-		r->group = DKC_FALLS_THROUGH;
-		reg->builtin[slot] = r;
-	}
+	while ((slot = next_entry(reg->layout, set, slot)))
+		reg->builtin[slot] = dkc_block_add(b, reg->layout, &builtin_impl,
+						   dk_slot_key(reg->layout, slot));
 	reg->builtin_block = b;
 	return 0;
 }

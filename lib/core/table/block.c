@@ -119,17 +119,18 @@ static enum dkc_group group_of(const struct dk_impl *impl)
 	return impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN) ? DKC_PACKED : DKC_DIRECT;
 }
 
-void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
-		  const struct dk_impl *impl, unsigned int key)
+struct dkc_reg *dkc_block_add(struct dkc_block *b, const struct dk_layout *l,
+			      const struct dk_impl *impl, unsigned int key)
 {
-	const struct dk_layout *l = b->prov->reg->layout;
 	struct dkc_place at = dkc_key_place(l, key);
+	struct dkc_reg *r = &b->regs[b->n];
 
-	r->place = r - b->regs;
+	r->place = b->n++;
 	r->key = key;
 	r->group = group_of(impl);
 	r->of_device = !!b->dev;
 	/* building blocks and alias keys have no slot */
 	if (at.f && (at.b || !dkc_is_per_backend(l, at.f)))
 		r->slot = dkc_slot(l, at.f, at.b);
+	return r;
 }

@@ -297,9 +297,9 @@ const struct dkc_table *dkc_table_bypass(unsigned int flags);
  */
 struct dkc_block * __must_check dkc_block_alloc(const struct dk_impl *impls, unsigned int n,
 						bool fallback);
-/* Fills @r, which is in @b, for @impl at @key. */
-void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *impl,
-		  unsigned int key);
+/* Adds the registration of @impl at @key to a block of a registry with layout @l. */
+struct dkc_reg *dkc_block_add(struct dkc_block *b, const struct dk_layout *l,
+			      const struct dk_impl *impl, unsigned int key);
 /* Walks the registrations by key, newest first at each key. Starts and ends with NULL. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
 /* Returns the registration that is number @i, from 0, in a walk with dkc_reg_sorted(), or NULL. */
