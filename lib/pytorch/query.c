@@ -34,7 +34,7 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
 	if (!op)
 		return 0;
 	mutex_lock(&op->reg->lock);
-	has = dkc_any_in(op, NULL, ks.bits, NULL);
+	has = !!dkc_one_in(op, NULL, ks.bits, NULL);
 	mutex_unlock(&op->reg->lock);
 	return has;
 }

@@ -90,13 +90,8 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	return NULL;
 }
 
-/*
- * Returns the first registration at a key in @set in the order of dkc_next_reg_on(), or NULL.
- * Ignores alias keys.
- */
-static const struct dkc_reg *one_in(const struct dk_op *op,
-				    const struct dkc_device *dev, u64 set,
-				    const struct dkc_view *view)
+const struct dkc_reg *dkc_one_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
+				 const struct dkc_view *view)
 {
 	struct dkc_reg *r = NULL;
 	u64 bits;
@@ -107,12 +102,6 @@ static const struct dkc_reg *one_in(const struct dk_op *op,
 			return r;
 	}
 	return NULL;
-}
-
-bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
-		const struct dkc_view *view)
-{
-	return one_in(op, dev, set, view);
 }
 
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b)
@@ -211,7 +200,7 @@ static void rule_barred(const struct dkc_at *at, struct dkc_rule_result *j)
 	j->verdict = DK_VERDICT_BARS;
 	j->pick.reg = alias_top(at, DKC_ALIAS_EXPLICIT);
 	if (!j->pick.reg)
-		j->pick.reg = one_in(at->op, at->dev, backends, at->view);
+		j->pick.reg = dkc_one_in(at->op, at->dev, backends, at->view);
 	if (!j->pick.reg)
 		j->verdict = DK_VERDICT_BARS_NOT;
 }
@@ -226,7 +215,7 @@ static void rule_implicit(const struct dkc_at *at, struct dkc_rule_result *j)
 	if (j->verdict != DK_VERDICT_SERVES)
 		return;
 	if (at->f && at->f == l->role[DKC_ROLE_AUTOGRAD_OTHER] &&
-	    dkc_any_in(at->op, at->dev, l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS], at->view)) {
+	    dkc_one_in(at->op, at->dev, l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS], at->view)) {
 		j->verdict = DK_VERDICT_AMBIGUOUS;
 		j->pick.reg = NULL;
 		j->pick.prov = DK_PROV_AMBIGUOUS;

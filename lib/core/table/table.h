@@ -217,8 +217,12 @@ struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
 /* Returns the newest visible registration at a key, or NULL. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 			unsigned int key, const struct dkc_view *view);
-bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
-		const struct dkc_view *view);
+/*
+ * Returns the first registration at a key in @set in the order of dkc_next_reg_on(), or NULL.
+ * Ignores alias keys.
+ */
+const struct dkc_reg *dkc_one_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
+				 const struct dkc_view *view);
 /* Like PyTorch's getBackendKeySetFromAutograd(), for the key of functionality @f on backend @b. */
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 /*
