@@ -418,12 +418,6 @@ static u32 index_hash(const struct dkc_index_key *key, size_t size)
 	return hash >> 32;
 }
 
-static bool index_same(const struct dkc_index *index, u32 hash,
-		       const struct dkc_index_key *key, size_t size)
-{
-	return index->hash == hash && !memcmp(index->key, key, size);
-}
-
 static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 {
 	/* the bytes of the index, in whole words, then the index key and the set @open */
@@ -458,7 +452,7 @@ struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_reg *fi
 	hash = index_hash(sc->key, index_key_size(sc->words, DKC_GROUPS));
 	bucket = &reg->indexes[hash % DKC_BUCKETS];
 	for (index = *bucket; index; index = index->next) {
-		if (index_same(index, hash, sc->key, size)) {
+		if (index->hash == hash && !memcmp(index->key, sc->key, size)) {
 			index->users++;
 			return index;
 		}
