@@ -65,15 +65,14 @@ static int device_number(struct dk_registry *reg, struct dkc_device *dev,
 			 struct dk_diag *why)
 {
 	struct dkc_devmap *map = dkc_deref_locked(reg->devmap, reg);
-	u32 slot = free_slot(reg, map);
+	u32 slot;
 
-	if (!slot) {
+	while (!(slot = free_slot(reg, map))) {
 		if (map && map->size > DKC_MAX_DEVICES)
 			return dkc_refuse(why, DK_WHY_TOO_MANY_DEVICES, dev->name);
 		map = devmap_grow(reg);
 		if (!map)
 			return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
-		slot = free_slot(reg, map);
 	}
 	dev->number = map->slot[slot].generation << DKC_DEVICE_BITS | slot;
 	return 0;
