@@ -138,7 +138,7 @@ static int fallback_admit(struct dkc_registration *r)
 		key = dk_slot_key(l, slot);
 		if (!dkc_has_entry(l, slot)) {
 			if (r->why && r->why->reason != DK_WHY_NO_ENTRY)
-				dkc_remark_key(r->why, DK_WHY_NO_ENTRY, l, key);
+				dkc_refuse_key(r->why, DK_WHY_NO_ENTRY, l, key);
 			continue;
 		}
 		old = dkc_deref_locked(reg->fallback[slot], reg);
@@ -213,7 +213,7 @@ static void remark_functions(const struct dkc_registration *r)
 
 	for (i = 0; l->trimmed && i < b->n; i++) {
 		if (b->regs[i].slot && !dkc_has_entry(l, b->regs[i].slot)) {
-			dkc_remark_key(r->why, DK_WHY_NO_ENTRY, l, b->regs[i].key);
+			dkc_refuse_key(r->why, DK_WHY_NO_ENTRY, l, b->regs[i].key);
 			break;
 		}
 	}

@@ -225,11 +225,9 @@ bool dkc_is_private(const struct dk_layout *l, unsigned int b);
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
- * Like dkc_remark() and dkc_refuse(), but with the name of a key. The name is formatted in the
- * stack frame of these functions, not of their callers.
+ * Like dkc_refuse(), but with the name of a key. The name is formatted in the stack frame of this
+ * function, not of its callers. A request that succeeds ignores the result.
  */
-void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,
-		    const struct dk_layout *l, unsigned int key);
 int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 		   const struct dk_layout *l, unsigned int key);
 

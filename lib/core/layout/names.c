@@ -346,14 +346,6 @@ int dk_keyset_parse(const struct dk_layout *l, const char *text,
 	return dkc_accept(why);
 }
 
-void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,
-		    const struct dk_layout *l, unsigned int key)
-{
-	char name[DK_NAME_MAX];
-
-	dkc_remark(why, reason, dk_key_name(l, key, name));
-}
-
 int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 		   const struct dk_layout *l, unsigned int key)
 {
