@@ -223,20 +223,19 @@ static const char *user_of(struct dk_registry *reg)
 
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
+	int err = 0;
+
 	dkc_accept(why);
 	if (!reg)
 		return 0;
 	mutex_lock(&reg->lock);
-	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
-	    has_hooks(reg)) {
-		if (reg->is_default)
-			dkc_refuse(why, DK_WHY_DEFAULT_REGISTRY, NULL);
-		else
-			dkc_refuse(why, DK_WHY_IN_USE, user_of(reg));
-		mutex_unlock(&reg->lock);
-		return -EBUSY;
-	}
+	if (reg->is_default)
+		err = dkc_refuse(why, DK_WHY_DEFAULT_REGISTRY, NULL);
+	else if (reg->visitors || reg->providers || reg->num_held || has_hooks(reg))
+		err = dkc_refuse(why, DK_WHY_IN_USE, user_of(reg));
 	mutex_unlock(&reg->lock);
+	if (err)
+		return err;
 	dkc_registry_destroyed(reg);
 	/* a call may still be reading a table */
 	synchronize_rcu();
