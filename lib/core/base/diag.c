@@ -52,8 +52,6 @@ void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
 	why->reason = reason;
 	why->text = dk_reason_text(reason);
 	space = size - offsetof(struct dk_diag, name);
-	if (!space)
-		return;
 	dkc_strcpy(why->name, name ? name : "",
 		   space < sizeof(why->name) ? space : sizeof(why->name));
 }

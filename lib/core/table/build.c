@@ -27,39 +27,27 @@ static bool slot_in(const u64 *slots, unsigned int slot)
 	return slots[slot / 64] >> (slot % 64) & 1;
 }
 
-/* Adds the slots of the keys in @set. */
-static void slots_of(const struct dk_layout *l, u64 set, u64 *slots)
-{
-	unsigned int slot = 0;
-
-	while ((slot = dk_keyset_next(l, DK_KEYSET(set), slot)))
-		slot_add(slots, slot);
-}
-
 /* ---- backend fallbacks --------------------------------------------------------- */
 
 /* Reads the fallbacks for the operators of a class. Returns true if one has changed. */
 static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 {
-	u64 functions[DKC_SLOT_WORDS] = { 0 }, through[DKC_SLOT_WORDS] = { 0 };
 	struct dkc_scratch *sc = reg->scratch;
 	struct dkc_fallbacks *f = &sc->fallbacks[atomic];
-	unsigned int slot, i;
-	u64 any = 0;
+	u64 now[2 * DKC_SLOT_WORDS] = { 0 }, any = 0;
+	unsigned int slot, i, words = sc->words;
 
-	for (slot = 0; slot < reg->layout->num_entries; slot++) {
+	dkc_for_each_slot(slot, sc->in_table, words) {
 		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, NULL);
 
-		if (r && slot_in(sc->in_table, slot))
-			slot_add(dkc_is_fallthrough(r) ? through : functions, slot);
+		if (r)
+			slot_add(dkc_is_fallthrough(r) ? now + words : now, slot);
 	}
-	for (i = 0; i < sc->words; i++) {
-		f->changed[i] = (f->functions[i] ^ functions[i]) |
-				(f->through[i] ^ through[i]);
-		f->functions[i] = functions[i];
-		f->through[i] = through[i];
+	for (i = 0; i < words; i++) {
+		f->changed[i] = (f->sets[i] ^ now[i]) | (f->sets[words + i] ^ now[words + i]);
 		any |= f->changed[i];
 	}
+	memcpy(f->sets, now, 2 * words * sizeof(now[0]));
 	return any;
 }
 
@@ -121,9 +109,8 @@ static void set_pointers(struct dkc_scratch *sc, u64 *at)
 		sc->alias_serves[i] = at += sc->words;
 	}
 	for (f = sc->fallbacks; f < sc->fallbacks + 2; f++) {
-		f->functions = at += sc->words;
-		f->through = at += sc->words;
-		f->changed = at += sc->words;
+		f->sets = at += sc->words;
+		f->changed = at += 2 * sc->words;
 	}
 	sc->key = (struct dkc_index_key *)(at + sc->words);
 	sc->ids = (u8 *)sc->key + index_key_size(sc->words, DKC_SETS);
@@ -150,7 +137,7 @@ static struct dkc_scratch *scratch_alloc(const struct dk_layout *l)
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l)
 {
 	struct dkc_scratch *sc = scratch_alloc(l);
-	unsigned int a, i;
+	unsigned int a, i, slot;
 
 	if (!sc)
 		return NULL;
@@ -158,7 +145,9 @@ struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l)
 		if (dkc_entry_slot(l, i) < l->num_entries)
 			slot_add(sc->in_table, dkc_entry_slot(l, i));
 	for (a = 0; a < DKC_NUM_ALIASES; a++) {
-		slots_of(l, l->alias_set[a], sc->alias_slots[a]);
+		slot = 0;
+		while ((slot = dk_keyset_next(l, DK_KEYSET(l->alias_set[a]), slot)))
+			slot_add(sc->alias_slots[a], slot);
 		if (dkc_alias_has_undefined(a))
 			slot_add(sc->alias_slots[a], 0);
 	}
@@ -213,18 +202,6 @@ static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 	sc->key->barred = sc->dense & l->from_autograd;
 }
 
-/* Adds the fallbacks for the operators of a class. */
-static void add_fallbacks(struct dkc_scratch *sc, unsigned int op_flags)
-{
-	const struct dkc_fallbacks *f = fallbacks_for(sc, op_flags);
-	unsigned int i;
-
-	for (i = 0; i < sc->words; i++) {
-		sc->key->slots[DKC_FALLBACK_FUNCTIONS * sc->words + i] = f->functions[i];
-		sc->key->slots[DKC_FALLBACK_THROUGH * sc->words + i] = f->through[i];
-	}
-}
-
 /*
  * Collects the index key for an operator's table or, if @first is the first registration of a
  * device, for its table for that device.
@@ -240,7 +217,8 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 	sc->dense = 0;
 	memset(sc->registered, 0, sc->words * sizeof(u64));
 	memset(sc->key, 0, index_key_size(sc->words, DKC_GROUPS));
-	add_fallbacks(sc, op->flags);
+	memcpy(sc->key->slots + DKC_FALLBACK_FUNCTIONS * sc->words,
+	       fallbacks_for(sc, op->flags)->sets, 2 * sc->words * sizeof(u64));
 	/* a device's registrations are consecutive, because they are made together */
 	for (r = first; r && dkc_block_of(r) == dkc_block_of(first); r = dkc_next_reg(r))
 		add_reg(sc, l, r);

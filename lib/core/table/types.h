@@ -157,8 +157,7 @@ struct dkc_scratch {
 	u64 *alias_slots[DKC_NUM_ALIASES];
 	/* backend fallbacks for sleepable and for atomic operators */
 	struct dkc_fallbacks {
-		u64 *functions;
-		u64 *through;			/* fallthroughs */
+		u64 *sets;			/* functions and fallthroughs, as in an index key */
 		u64 *changed;			/* by the last change */
 	} fallbacks[2];
 	/* registrations of the table */
