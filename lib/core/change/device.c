@@ -32,17 +32,15 @@ static struct dkc_device *device_named(const struct dk_registry *reg,
 static struct dkc_devmap *devmap_grow(struct dk_registry *reg)
 {
 	struct dkc_devmap *old = dkc_deref_locked(reg->devmap, reg), *map;
-	u32 i, size = old ? 2 * old->size : DKC_DEVMAP_MIN;
+	u32 size = old ? 2 * old->size : DKC_DEVMAP_MIN;
 
 	map = kvzalloc(offsetof(struct dkc_devmap, slot) +
 		       size * sizeof(map->slot[0]), GFP_KERNEL);
 	if (!map)
 		return NULL;
 	map->size = size;
-	for (i = 1; old && i < old->size; i++) {
-		map->slot[i].generation = old->slot[i].generation;
-		rcu_assign_pointer(map->slot[i].dev, dkc_deref_locked(old->slot[i].dev, reg));
-	}
+	if (old)
+		memcpy(map->slot, old->slot, old->size * sizeof(map->slot[0]));
 	rcu_assign_pointer(reg->devmap, map);
 	if (old)
 		kvfree_rcu(old, rcu);
