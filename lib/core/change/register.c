@@ -234,7 +234,7 @@ static void block_publish(struct dkc_block *b)
 	if (b->dev)
 		dkc_device_publish(b->dev);
 	dkc_block_set_live(b, true);
-	dkc_stats_publish_block(b);
+	dkc_stats_give_block(b, b->prov);
 	for (i = 0; i < b->n; i++)
 		dkc_trace(register, &b->regs[i]);
 	b->prov->reg->generation++;

@@ -330,16 +330,17 @@ static void counter_give(struct dk_registry *reg, u32 n, const struct dkc_provid
 }
 
 /*
- * Assigns the counters that operators have at the slots of a fallback to @prov or, if it is NULL,
- * to no provider.
+ * Includes operators whose table lacks the fallback: a call at a given key may reach it
+ * nevertheless.
  */
-static void fallback_give(const struct dkc_block *b, const struct dkc_provider *prov)
+void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov)
 {
 	struct dk_registry *reg = b->prov->reg;
 	const struct dkc_numbers *numbers;
 	struct dk_op *op = NULL;
 	u32 i, pos = 0;
 
+	dkc_assert_writer(reg);
 	while (b->fallback && reg->counters && (op = next_op(reg, op, &pos))) {
 		numbers = dkc_deref_locked(op->numbers, reg);
 		for (i = 0; numbers && i < b->n; i++)
@@ -347,22 +348,12 @@ static void fallback_give(const struct dkc_block *b, const struct dkc_provider *
 	}
 }
 
-/*
- * Includes operators whose table lacks the fallback: a call at a given key may reach it
- * nevertheless.
- */
-void dkc_stats_publish_block(const struct dkc_block *b)
-{
-	dkc_assert_writer(b->prov->reg);
-	fallback_give(b, b->prov);
-}
-
 /* The counters stay assigned, because calls that found a function earlier may still use them. */
 void dkc_stats_withdraw_block(const struct dkc_block *b)
 {
 	dkc_assert_writer(b->prov->reg);
 	numbers_withdraw(b->prov->reg, &b->numbers);
-	fallback_give(b, NULL);
+	dkc_stats_give_block(b, NULL);
 }
 
 /*

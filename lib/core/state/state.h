@@ -217,8 +217,11 @@ void dkc_notifiers_release(struct dk_registry *reg);
 bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_sleep);
 /* Calls dkc_stats_cover() for all operators. Stops if an allocation fails. */
 bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
-/* Assigns the counters at the slots of a published fallback to the provider of the fallback. */
-void dkc_stats_publish_block(const struct dkc_block *b);
+/*
+ * If a block is for a fallback, assigns the counters that operators have at its slots to @prov or,
+ * if that is NULL, to no provider.
+ */
+void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
 void dkc_stats_withdraw_block(const struct dkc_block *b);
 void dkc_stats_withdraw_op(const struct dk_op *op);
