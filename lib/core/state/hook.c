@@ -172,18 +172,14 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 /* Returns false if the hooks are not in the list. */
 static bool hooks_remove(struct dk_registry *reg, struct dk_hooks *h)
 {
-	struct dk_hooks *before = NULL, *at = dkc_deref_locked(reg->hooks, reg);
+	struct dk_hooks __rcu **link = &reg->hooks;
+	struct dk_hooks *at;
 
-	while (at && at != h) {
-		before = at;
-		at = dkc_deref_locked(at->next, reg);
-	}
+	while ((at = dkc_deref_locked(*link, reg)) && at != h)
+		link = &at->next;
 	if (!at)
 		return false;
-	if (before)
-		rcu_assign_pointer(before->next, dkc_deref_locked(h->next, reg));
-	else
-		rcu_assign_pointer(reg->hooks, dkc_deref_locked(h->next, reg));
+	rcu_assign_pointer(*link, dkc_deref_locked(h->next, reg));
 	dkc_change_watched(reg, false);
 	/*
 	 * The last access to @h: another caller that loads NULL in dk_hooks_unregister() may free
