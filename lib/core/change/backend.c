@@ -22,39 +22,25 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 	return 0;
 }
 
-/* True if a key or backend of the layout has the name, in upper or lower case. */
+/* True if a key or backend has the name, in upper or lower case, or a parser accepts the name. */
 static bool name_taken(const struct dk_registry *reg, const char *name)
 {
 	const struct dk_layout *l = reg->layout;
-	char buf[DK_NAME_MAX];
+	char own[DK_NAME_MAX], shown[DK_NAME_MAX];
 	unsigned int key;
 
-	for (key = 0; key < dk_layout_keys(l); key++)
-		if (dkc_strcaseeq(dk_key_name(l, key, buf), name))
-			return true;
-	return backend_named(reg, name, false) || !dk_backend_bit_parse(l, name, &key, NULL) ||
-	       dkc_strcaseeq(name, "privateuseone");
-}
-
-/* True if a parser takes the name for a key, or a key is printed with it in any case. */
-static bool key_name_taken(const struct dk_registry *reg, const char *name)
-{
-	char buf[DK_NAME_MAX];
-	unsigned int key;
-
-	if (!dk_key_parse(reg->layout, name, 0, &key, NULL))
-		return true;
-	for (key = 0; key < dk_layout_keys(reg->layout); key++) {
-		dkc_key_text(reg, key, buf);
-		if (dkc_strcaseeq(buf, name))
+	for (key = 0; key < dk_layout_keys(l); key++) {
+		dkc_key_text(reg, key, shown);
+		if (dkc_strcaseeq(shown, name) || dkc_strcaseeq(dk_key_name(l, key, own), name))
 			return true;
 	}
-	return false;
+	return backend_named(reg, name, false) || !dk_key_parse(l, name, 0, &key, NULL) ||
+	       !dk_backend_bit_parse(l, name, &key, NULL) || dkc_strcaseeq(name, "privateuseone");
 }
 
 /*
- * True if a key of the backend, which has no private name yet, would get the name of another key:
- * "Other" would make a second AutogradOther.
+ * True if the name is taken, or if a key of the backend, which has no private name yet, would get
+ * the name of another key: "Other" would make a second AutogradOther.
  */
 static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
 {
@@ -70,10 +56,10 @@ static bool key_names_taken(const struct dk_registry *reg, unsigned int backend,
 		if (strlen(buf) < tail || !dkc_streq(buf + kept, own))
 			continue;
 		dkc_strcpy(buf + kept, name, DK_NAME_MAX - kept);
-		if (key_name_taken(reg, buf))
+		if (name_taken(reg, buf))
 			return true;
 	}
-	return false;
+	return name_taken(reg, name);
 }
 
 /* Refuses a name because all private backends have names. Lists these names. */
@@ -167,8 +153,6 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 		return err;
 	if (!dkc_name_ok(name))
 		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
-	else if (name_taken(core->reg, name))
-		err = dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
 	else if (flags & ~DK_JOIN_ALONE)
 		err = dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
 	else
