@@ -124,12 +124,21 @@ bool dkc_has_word(const char *list, const char *word)
 	return false;
 }
 
-/* True for control characters (C0, DEL, C1) and for those that change the direction of text. */
-static bool is_control(u32 c)
+/* True for blanks, control characters, and characters that change the direction of text. */
+static bool is_refused(u32 c)
 {
-	return c < ' ' || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e ||
-	       c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069);
+	static const struct {
+		u32 first, last;
+	} refused[] = {
+		{ 0, ' ' }, { 0x7f, 0x9f }, { 0x61c, 0x61c }, { 0x200e, 0x200f },
+		{ 0x202a, 0x202e }, { 0x2066, 0x2069 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refused); i++)
+		if (c >= refused[i].first && c <= refused[i].last)
+			return true;
+	return false;
 }
 
 /* Decodes the character at @s. Returns its length in bytes, or 0 if it is not UTF-8. */
@@ -165,7 +174,7 @@ bool dkc_name_ok(const char *name)
 		if (name[n] > ' ' && name[n] < 0x7f)
 			continue;
 		len = utf8(name + n, &c);
-		if (!len || c == ' ' || is_control(c))
+		if (!len || is_refused(c))
 			return false;
 	}
 	return n && n < DK_NAME_MAX;
