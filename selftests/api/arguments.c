@@ -239,6 +239,10 @@ static void values_are_packed_and_read(void)
 		CHECK_INT(got.kind, i == 3 ? DK_ARG_UINT : v[i].kind);
 		CHECK_INT(got.u, v[i].u);
 	}
+	/* an argument is set without those around it */
+	v[2].i = 127;
+	CHECK_OK(dk_arg_set(&kinds_op, &a, 2, v + 2, &t_why));
+	CHECK(a.b && a.i8 == 127 && a.u16_ == 65535 && a.i64 == -5);
 	CHECK_INT(dk_arg_find(&kinds_op, "i64"), 4);
 	/* refuses: dk_arg_find ENOENT NO_PARAM */
 	CHECK_INT(dk_arg_find(&kinds_op, "j"), -ENOENT);

@@ -22,63 +22,27 @@ int dk_arg_find(const struct dk_op_decl *decl, const char *name)
 	return -ENOENT;
 }
 
-/* Reads an unsigned integer of 1, 2, 4 or 8 bytes. */
-static u64 read_bits(const void *at, u32 size)
+/* Returns the size of a number in bytes: 1 to 8, even if the description is wrong. */
+static u32 width(const struct dk_param *p)
 {
-	u8 b;
-	u16 h;
-	u32 w;
-	u64 d;
-
-	switch (size) {
-	case sizeof(b):
-		memcpy(&b, at, sizeof(b));
-		return b;
-	case sizeof(h):
-		memcpy(&h, at, sizeof(h));
-		return h;
-	case sizeof(w):
-		memcpy(&w, at, sizeof(w));
-		return w;
-	default:
-		memcpy(&d, at, sizeof(d));
-		return d;
-	}
+	return p->size && p->size < sizeof(u64) ? p->size : sizeof(u64);
 }
 
-static void write_bits(void *at, u32 size, u64 d)
+/* Returns the bytes of @d that a number of @size bytes uses: the last ones on a big-endian CPU. */
+static u8 *low_bytes(u64 *d, u32 size)
 {
-	u8 b = d;
-	u16 h = d;
-	u32 w = d;
+	const u16 one = 1;
 
-	switch (size) {
-	case sizeof(b):
-		memcpy(at, &b, sizeof(b));
-		break;
-	case sizeof(h):
-		memcpy(at, &h, sizeof(h));
-		break;
-	case sizeof(w):
-		memcpy(at, &w, sizeof(w));
-		break;
-	default:
-		memcpy(at, &d, sizeof(d));
-	}
-}
-
-static __s64 sign_extend(u64 bits, u32 size)
-{
-	unsigned int shift = 64 - 8 * size;
-
-	return (__s64)(bits << shift) >> shift;
+	return (u8 *)d + (*(const u8 *)&one ? 0 : sizeof(*d) - size);
 }
 
 int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
 	       struct dk_value *value)
 {
 	const struct dk_param *p = param_at(decl, i);
+	unsigned int shift;
 	const char *at;
+	u64 bits = 0;
 
 	if (!p)
 		return -ENOENT;
@@ -91,10 +55,13 @@ int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
 	case DK_ARG_UINT:
 	case DK_ARG_FLOAT:
 	case DK_ARG_DOUBLE:
-		value->u = read_bits(at, p->size);
-		break;
 	case DK_ARG_INT:
-		value->i = sign_extend(read_bits(at, p->size), p->size);
+		memcpy(low_bytes(&bits, width(p)), at, width(p));
+		shift = 64 - 8 * width(p);
+		if (p->kind == DK_ARG_INT)
+			value->i = (__s64)(bits << shift) >> shift;
+		else
+			value->u = bits;
 		break;
 	case DK_ARG_LIST:
 		memcpy(&value->list, at, sizeof(value->list));
@@ -146,6 +113,7 @@ static bool same_kind(const struct dk_param *p, const struct dk_value *v)
 static void write_value(const struct dk_param *p, char *at, const struct dk_value *v)
 {
 	const void *ptr = v->ptr;
+	u64 bits = v->u;
 
 	switch (p->kind) {
 	case DK_ARG_BOOL:
@@ -153,7 +121,7 @@ static void write_value(const struct dk_param *p, char *at, const struct dk_valu
 	case DK_ARG_UINT:
 	case DK_ARG_FLOAT:
 	case DK_ARG_DOUBLE:
-		write_bits(at, p->size, v->u);
+		memcpy(at, low_bytes(&bits, width(p)), width(p));
 		break;
 	case DK_ARG_LIST:
 		memcpy(at, &v->list, sizeof(v->list));
