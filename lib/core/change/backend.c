@@ -26,16 +26,25 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 static bool name_taken(const struct dk_registry *reg, const char *name)
 {
 	const struct dk_layout *l = reg->layout;
-	char own[DK_NAME_MAX], shown[DK_NAME_MAX];
+	char buf[DK_NAME_MAX];
 	unsigned int key;
 
 	for (key = 0; key < dk_layout_keys(l); key++) {
-		dkc_key_text(reg, key, shown);
-		if (dkc_strcaseeq(shown, name) || dkc_strcaseeq(dk_key_name(l, key, own), name))
+		dkc_key_text(reg, key, buf);
+		if (dkc_strcaseeq(buf, name))
 			return true;
 	}
 	return backend_named(reg, name, false) || !dk_key_parse(l, name, 0, &key, NULL) ||
 	       !dk_backend_bit_parse(l, name, &key, NULL) || dkc_strcaseeq(name, "privateuseone");
+}
+
+/* True if @name ends in @end. Sets *@kept to the length of the part before. */
+static bool ends_in(const char *name, const char *end, size_t *kept)
+{
+	size_t len = strlen(name), tail = strlen(end);
+
+	*kept = len - tail;
+	return len >= tail && dkc_streq(name + *kept, end);
 }
 
 /*
@@ -45,15 +54,12 @@ static bool name_taken(const struct dk_registry *reg, const char *name)
 static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
 {
 	const struct dk_layout *l = reg->layout;
-	const char *own = l->backend_names[backend];
-	size_t tail = strlen(own), kept;
 	char buf[DK_NAME_MAX];
 	unsigned int key;
+	size_t kept;
 
 	for (key = 1; key < dk_layout_keys(l); key++) {
-		dk_key_name(l, key, buf);
-		kept = strlen(buf) - tail;
-		if (strlen(buf) < tail || !dkc_streq(buf + kept, own))
+		if (!ends_in(dk_key_name(l, key, buf), l->backend_names[backend], &kept))
 			continue;
 		dkc_strcpy(buf + kept, name, DK_NAME_MAX - kept);
 		if (name_taken(reg, buf))
@@ -246,13 +252,9 @@ const char *dkc_private_end(const struct dk_registry *reg, const char *name, siz
 	dkc_assert_writer(reg);
 	for (named = reg->named; named; named &= named - 1) {
 		unsigned int b = __ffs64(named) + 1;
-		const char *own = reg->layout->backend_names[b];
-		size_t len = strlen(name), tail = strlen(own);
 
-		if (len >= tail && dkc_streq(name + len - tail, own)) {
-			*kept = len - tail;
+		if (ends_in(name, reg->layout->backend_names[b], kept))
 			return reg->private_backend[b]->name;
-		}
 	}
 	return NULL;
 }
