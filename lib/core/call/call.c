@@ -290,9 +290,7 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
-	struct dk__request rq = { .decl = decl, .local = local };
-
-	return dk__call_enter(f, &rq, objs, n);
+	return dk_call_enter_op(f, NULL, decl, local, objs, n);
 }
 
 int dk_call_enter_op(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
