@@ -24,7 +24,7 @@ typedef int64_t __s64;
  * <errno.h> defines them, because the program may include it. Linux's numbers define the rest.
  */
 #ifdef __has_include
-#if __has_include(<errno.h>)
+#if __has_include("errno.h")
 #include <errno.h>
 #endif
 #endif

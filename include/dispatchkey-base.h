@@ -11,7 +11,7 @@
 #endif
 
 #if !defined(DK_BARE) && !defined(__KERNEL__) && defined(__has_include)
-#if !__has_include(<linux/types.h>)
+#if !__has_include("linux/types.h")
 #error <dispatchkey.h> needs Linux or, without an operating system, -DDK_BARE
 #endif
 #endif

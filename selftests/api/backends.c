@@ -135,7 +135,7 @@ static void keys_of_two_backends_have_different_names(void)
 		const char *first, *second;
 		unsigned int pin;	/* of the first name */
 	} names[] = {
-		{ "acme", "AutogradACME" }, { "SparseAcme", "acme" }, { "x", "CsrX" },
+		{ "acme", "AutogradACME", 0 }, { "SparseAcme", "acme", 0 }, { "x", "CsrX", 0 },
 		/* of the private backends, only PrivateUse1 has an Autocast key */
 		{ "AutocastAcme", "acme", DK_BACKEND_PRIVATEUSE2 },
 	};

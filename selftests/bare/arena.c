@@ -274,7 +274,8 @@ static int serve_and_register(struct dk_call *c, struct dk_obj *x)
 	int err = dk_impls_register(&grower, &more, 1, &why);
 
 	/* in an atomic call, nothing can be unregistered */
-	if (dk_provider_unregister(&grower) != -EDEADLK || dk_stats_disable(NULL, &why) != -EDEADLK ||
+	if (dk_provider_unregister(&grower) != -EDEADLK ||
+	    dk_stats_disable(NULL, &why) != -EDEADLK ||
 	    dk_impls_unregister(&grower, &more, &why) != -EDEADLK)
 		return 0;
 	return err ? err : dk_call_priv(c) == &masked && !dk_call_device(c);

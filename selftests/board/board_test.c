@@ -60,7 +60,7 @@ static void few_functions(void)
 
 #define STACK		(6 * KIB)	/* examined below the caller */
 #define OWN		256		/* for the functions that examine it */
-#define UNUSED		0x5a
+#define UNUSED		0x5a5a5a5a
 
 DK_OP(deep, "board::deep", (const struct dk_obj *x), (x), (x));
 
@@ -123,14 +123,13 @@ static void stack_unregister(void)
 static void __attribute__((noinline)) stack_of(void (*run)(void), unsigned long most,
 					       const char *what)
 {
-	char *top = __builtin_frame_address(0);
-	volatile char *p;
+	char *top = __builtin_frame_address(0), *p;
 
-	for (p = top - STACK; p < top - OWN; p++)
-		*p = UNUSED;
+	for (p = top - STACK; p < top - OWN; p += 4)
+		REGISTER(p) = UNUSED;
 	stack_err = 0;
 	run();
-	for (p = top - STACK; p < top && *p == UNUSED; p++)
+	for (p = top - STACK; p < top && REGISTER(p) == UNUSED; p += 4)
 		;
 	note(top - p, " bytes of the stack, at most ", most, "\n");
 	result(!stack_err && (unsigned long)(top - p) < most, what);
