@@ -100,7 +100,18 @@ int fail_output(int error)
 	return STATUS_SYSTEM;
 }
 
-/* A reader that closes the pipe early is not an error. */
+static volatile sig_atomic_t is_pipe_closed;
+
+static void on_closed_pipe(int signal)
+{
+	(void)signal;
+	is_pipe_closed = true;
+}
+
+/*
+ * A reader that closes the pipe early is not an error. If an earlier write failed and nothing is
+ * left to write, errno is 0.
+ */
 int close_output(int status)
 {
 	bool failed = ferror(stdout);
@@ -108,7 +119,7 @@ int close_output(int status)
 	errno = 0;
 	if (fclose(stdout))
 		failed = true;
-	if (!failed || errno == EPIPE)
+	if (!failed || errno == EPIPE || (!errno && is_pipe_closed))
 		return status;
 	return fail_output(errno);
 }
@@ -116,7 +127,7 @@ int close_output(int status)
 int main(int argc, char **argv)
 {
 	(void)argc;
-	signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, on_closed_pipe);
 	/* write whole lines, so that messages of concurrent processes do not mix within a line */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	return close_output(run(argv));
