@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=226
+planned=228
 count=0
 failed=0
 
@@ -761,6 +761,33 @@ result $? "the schemas of PyTorch's operators print back byte for byte"
 printf 'f() -> ()\nf(\n' | "$DKCTL" schema - >"$tmp/out" 2>"$tmp/err"
 [ $? = 2 ] && grep -q '^dkctl: line 2: could not parse schema: column 3: the end' "$tmp/err"
 result $? "a wrong schema is reported with its line"
+
+# ---- input that cannot be read ------------------------------------------------
+
+# Runs a command whose standard input has two lines; after these, read() fails with EAGAIN.
+unreadable() # WORDS...
+{
+	python3 - "$DKCTL" "$@" <<-'END' >"$tmp/out" 2>"$tmp/err"
+		import os, subprocess, sys
+
+		reader, writer = os.pipe()
+		os.set_blocking(reader, False)
+		os.write(writer, b"> key CPU\n> key nothing\n")
+		sys.exit(subprocess.run(sys.argv[1:], stdin=reader).returncode)
+	END
+}
+if command -v python3 >/dev/null; then
+	unreadable replay -
+	[ $? = 2 ] && grep -qx 'dkctl: cannot read "standard input": Resource temporarily unavailable' \
+		"$tmp/err"
+	result $? "replay: an error while reading is reported with its reason"
+else
+	skip "replay: an error while reading is reported with its reason" "no python3 for the input"
+fi
+
+"$DKCTL" schema - <"$tmp" >"$tmp/out" 2>"$tmp/err"
+[ $? = 2 ] && [ "$(cat "$tmp/err")" = 'dkctl: cannot read "standard input": Is a directory' ]
+result $? "schema: an error while reading is reported with its reason"
 
 # ---- output that cannot be written ------------------------------------------
 

@@ -31,8 +31,8 @@ static void close_transcript(FILE *f)
 
 int session_fail_read(struct session *s, int err)
 {
-	return fail(s->q, STATUS_BAD_INPUT, s->name, NULL, "cannot read \"%.500s\": %s",
-		    s->name, strerror(err));
+	return fail(s->q, err == ENOMEM ? STATUS_SYSTEM : STATUS_BAD_INPUT, s->name, NULL,
+		    "cannot read \"%.500s\": %s", s->name, strerror(err));
 }
 
 int session_fail_empty(struct session *s)
@@ -289,8 +289,9 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 			keep_refusal(s, command);
 		commands++;
 	}
+	/* getline() also fails for lack of memory, without an error of the stream */
+	err = got < 0 && !feof(f) ? errno : 0;
 	report_refusal(s, NULL);
-	err = ferror(f) ? errno : 0;
 	free(line);
 	if (err)
 		return session_fail_read(s, err);

@@ -2,6 +2,7 @@
 /* dkctl replay - at a terminal: reads commands at a prompt, and suggests corrections. */
 #include "replay_session.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,7 @@ int session_prompt(struct session *s, struct dk_replay *r)
 	char *line = NULL;
 	size_t size = 0;
 	ssize_t len;
+	int err = 0;
 
 	printf("An empty dispatcher with layout %s. \"stock\" adds the default fallthroughs,\n"
 	       "\"help\" lists the commands, \"quit\" ends.\n",
@@ -100,11 +102,12 @@ int session_prompt(struct session *s, struct dk_replay *r)
 		fflush(stdout);
 		len = getline(&line, &size, stdin);
 		if (len < 0) {
+			err = feof(stdin) ? 0 : errno;
 			printf("\n");
 			break;
 		}
 		more = prompt_line(s, r, line, (size_t)len);
 	}
 	free(line);
-	return STATUS_OK;
+	return err ? session_fail_read(s, err) : STATUS_OK;
 }

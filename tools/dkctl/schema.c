@@ -2,6 +2,7 @@
 /* dkctl schema: checks a schema and prints its parts. */
 #include "dkctl.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +151,8 @@ static int print_lines(struct request *q)
 	int status = STATUS_OK;
 	char *line = NULL;
 	size_t size = 0;
-	ssize_t len;
+	ssize_t len = 0;
+	int err;
 
 	while (status == STATUS_OK && (len = getline(&line, &size, stdin)) >= 0) {
 		if (len && line[len - 1] == '\n')
@@ -162,7 +164,12 @@ static int print_lines(struct request *q)
 		else if (len)
 			status = print_line(q, line, number);
 	}
+	/* getline() also fails for lack of memory, without an error of the stream */
+	err = len < 0 && !feof(stdin) ? errno : 0;
 	free(line);
+	if (err)
+		return fail(q, err == ENOMEM ? STATUS_SYSTEM : STATUS_BAD_INPUT, NULL, NULL,
+			    "cannot read \"standard input\": %s", strerror(err));
 	return status;
 }
 
