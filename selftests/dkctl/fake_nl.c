@@ -41,6 +41,7 @@
  * is reported as not loaded. Replies are never freed.
  */
 #include <dispatchkey-nl.h>
+#include "fail_alloc.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -73,11 +74,14 @@ static void die(const char *what)
 
 static void *give(size_t size)
 {
-	void *p = calloc(1, size);
+	void *p;
 
+	fail_alloc_pause();
+	p = calloc(1, size);
 	/* grows by doubling, because AddressSanitizer's realloc() always copies the array */
 	if (!(num_given & (num_given - 1)))
 		given = realloc(given, 2 * (num_given + !num_given) * sizeof(*given));
+	fail_alloc_resume();
 	if (!p || !given)
 		die("no memory");
 	given[num_given++] = p;
@@ -257,8 +261,11 @@ static int open_by(const char *call)
 	failed(-ENOENT, "the module is not loaded");
 	if (!getenv("DKCTL_FAKE"))
 		return -ENOENT;
-	if (!replay)
+	if (!replay) {
+		fail_alloc_pause();
 		read_script(getenv("DKCTL_FAKE"));
+		fail_alloc_resume();
+	}
 	return scripted(call);
 }
 

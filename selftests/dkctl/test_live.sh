@@ -265,5 +265,70 @@ dkctl table x --svg /nonexistent/folder/file >"$tmp/why" 2>&1
 [ $? = 2 ]
 result $? "a picture that cannot be written is an error"
 
+# ---- failed allocations ----------------------------------------------------------
+
+cat >"$tmp/layout" <<-END
+	layout mine
+	backends A
+	functionalities Undefined Dense* Last
+END
+printf '> %s\n' 'op a::b' 'impl a::b CPU one' 'backend edu' 'device card edu' \
+	'impl -d card a::b edu two' 'include Tracer' 'route -v a::b CPU' 'call a::b edu@card' \
+	'table a::b' 'dump a::b' 'drop two' 'undef a::b' >"$tmp/commands.dkt"
+{
+	cat "$tmp/commands.dkt"
+	yes '> key CPU' | head -n 200
+} >"$tmp/long.dkt"
+
+# Each allocation fails in turn. A command must then report that, or work as before.
+DKCTL_FAKE=$golden/demo.fake
+while read -r words; do
+	DKCTL_FAKE=$golden/demo.fake
+	[ "$words" != "route x::y CPU" ] || DKCTL_FAKE=$golden/layout.fake
+	# shellcheck disable=SC2086 # the variable contains several words
+	dkctl $words >"$tmp/want" 2>&1 </dev/null
+	want=$?
+	n=0 status=0
+	while [ $status != 98 ] && [ $n -lt 2000 ]; do
+		n=$((n + 1))
+		[ $n -lt 150 ] || n=$((n + n / 10))
+		status=0
+		# shellcheck disable=SC2086
+		DKCTL_FAIL=$n dkctl $words >"$tmp/got" 2>&1 </dev/null || status=$?
+		[ $status != 98 ] || continue
+		[ $status = $want ] && cmp -s "$tmp/want" "$tmp/got" && continue
+		# a transcript goes on after a refused command
+		case $words:$status in
+		*:3 | *:4 | replay*:0)
+			grep -qE '(no|out of) memory|Cannot allocate memory' "$tmp/got" && continue
+			;;
+		esac
+		echo "dkctl $words: status $status if allocation $n fails"
+		tail -n 2 "$tmp/got"
+		break
+	done
+done >"$tmp/why" <<END
+help route
+layout -l $tmp/layout
+schema a::b(Tensor[])->Tensor
+replay $tmp/long.dkt
+replay --json $tmp/long.dkt
+backend -s
+device
+provider
+op
+op key edu
+kernels op demo::add
+table demo::add
+table demo::add --svg -
+route x::y CPU
+route -v demo::add edu0
+route demo::add CPU include edu,Autograd
+stats -s
+limits
+END
+[ ! -s "$tmp/why" ]
+result $? "each failed allocation is reported"
+
 echo "1..$count"
 [ $failed = 0 ]

@@ -192,10 +192,25 @@ void help_transcript(FILE *f);
 bool help_command(FILE *f, const char *name);
 int show_help(struct request *q, const struct subcommand *s);
 
+/* text_stream.c: collects output in memory */
+struct text_stream {
+	char *text;			/* valid after text_end() */
+	size_t len;
+	size_t size;
+	bool failed;			/* an allocation failed */
+};
+
+/* Returns NULL if allocation fails. */
+FILE *text_begin(struct text_stream *t);
+/* Closes @f. Returns false if an allocation failed; otherwise, the caller frees t->text. */
+bool text_end(struct text_stream *t, FILE *f);
+
 /* escape.c: prints bytes other than printable ASCII and tabs as \xNN */
 void print_escaped(FILE *f, const char *s, size_t len);
 /* Returns an allocated copy in which tabs are escaped, too, or NULL if allocation fails. */
 char *escape_text(const char *s);
+/* Returns the length of that copy. */
+size_t escaped_len(const char *s);
 
 /* error.c: prints a message on stderr, and with --json as an object on stdout */
 void print_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -4,9 +4,14 @@
 
 #include <stdlib.h>
 
+static bool is_printable(char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
 static void put_byte(FILE *f, char c)
 {
-	if (c >= 0x20 && c < 0x7f)
+	if (is_printable(c))
 		fputc(c, f);
 	else
 		fprintf(f, "\\x%02x", (unsigned char)c);
@@ -24,19 +29,29 @@ void print_escaped(FILE *f, const char *s, size_t len)
 	}
 }
 
+size_t escaped_len(const char *s)
+{
+	size_t len = 0;
+
+	for (; *s; s++)
+		len += is_printable(*s) ? 1 : 4;
+	return len;
+}
+
 char *escape_text(const char *s)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	size_t size = escaped_len(s) + 1;
+	char *text = malloc(size), *to = text;
 
-	if (!f)
+	if (!text)
 		return NULL;
-	for (; *s; s++)
-		put_byte(f, *s);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
+	for (; *s; s++) {
+		if (is_printable(*s))
+			*to++ = *s;
+		else
+			to += snprintf(to, size - (size_t)(to - text), "\\x%02x",
+				       (unsigned char)*s);
 	}
+	*to = '\0';
 	return text;
 }

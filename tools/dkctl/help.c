@@ -193,30 +193,26 @@ bool help_command(FILE *f, const char *name)
 /* Prints help as text, or as a string in JSON. */
 int show_help(struct request *q, const struct subcommand *s)
 {
-	char *text = NULL;
-	size_t len = 0;
+	struct text_stream t;
+	FILE *f = text_begin(&t);
 	struct json j;
-	FILE *f;
 
-	f = open_memstream(&text, &len);
 	if (!f)
 		return fail_memory(q);
 	if (s)
 		help_subcommand(f, s);
 	else
 		help_overview(f);
-	if (fclose(f)) {
-		free(text);
+	if (!text_end(&t, f))
 		return fail_memory(q);
-	}
 	if (q->options & OPTION_JSON) {
 		json_begin(&j, stdout, q);
-		json_string_len(&j, "help", text, len);
+		json_string_len(&j, "help", t.text, t.len);
 		json_end(&j);
 	} else {
-		fwrite(text, 1, len, stdout);
+		fwrite(t.text, 1, t.len, stdout);
 	}
-	free(text);
+	free(t.text);
 	return STATUS_OK;
 }
 

@@ -29,7 +29,9 @@ static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f
 	} else {
 		text[n] = '\0';
 		l = dk_layout_parse(text, &why);
-		if (!l)
+		if (!l && why.reason == DK_WHY_NO_MEMORY)
+			*status = fail_memory(q);
+		else if (!l)
 			*status = fail(q, STATUS_BAD_INPUT, why.name, NULL,
 				       "%.512s: %s: %s", name, why.name, why.text);
 	}

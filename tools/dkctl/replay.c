@@ -144,25 +144,33 @@ bool session_is_quit(const char *line)
 	return !strcmp(line, "quit") || !strcmp(line, "exit");
 }
 
+static int fail_help(struct session *s)
+{
+	static const char text[] = "error: out of memory\n";
+
+	emit(s, text, sizeof(text) - 1);
+	return -ENOMEM;
+}
+
 /* Answers "help" or "help COMMAND". */
 static int answer_help(struct session *s, const char *line)
 {
 	const char *command = line + 4 + strspn(line + 4, " ");
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	struct text_stream t;
+	FILE *f = text_begin(&t);
 
 	if (!f)
-		return -ENOMEM;
+		return fail_help(s);
 	if (*command)
 		session_put_usage(f, command);
 	else
 		help_transcript(f);
 	if (!*command && s->at_prompt)
 		fprintf(f, "\n\"help COMMAND\" shows one of them, \"quit\" ends.\n");
-	if (!fclose(f))
-		emit(s, text, len);
-	free(text);
+	if (!text_end(&t, f))
+		return fail_help(s);
+	emit(s, t.text, t.len);
+	free(t.text);
 	return 0;
 }
 
@@ -358,9 +366,8 @@ static int replay_files(struct session *s)
 /* JSON is buffered until it is complete, since an error is a separate document. */
 static int replay_json(struct session *s)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	struct text_stream t;
+	FILE *f = text_begin(&t);
 	int status;
 
 	if (!f)
@@ -370,11 +377,11 @@ static int replay_json(struct session *s)
 	status = replay_files(s);
 	if (status < STATUS_BAD_INPUT)
 		json_end(&s->j);
-	if (fclose(f))
-		status = status < STATUS_BAD_INPUT ? fail_memory(s->q) : status;
-	else if (status < STATUS_BAD_INPUT)
-		fwrite(text, 1, len, stdout);
-	free(text);
+	if (!text_end(&t, f))
+		return status < STATUS_BAD_INPUT ? fail_memory(s->q) : status;
+	if (status < STATUS_BAD_INPUT)
+		fwrite(t.text, 1, t.len, stdout);
+	free(t.text);
 	return status;
 }
 

@@ -53,8 +53,8 @@ void grid_describe(const struct grid_function *fn, char *buf, size_t size);
 const struct dk_nl_layout_key *grid_functionality(const struct grid *g, unsigned int i,
 						  bool per_backend);
 
-/* table_text.c */
-void grid_print(struct request *q, const struct grid *g);
+/* table_text.c: returns a status */
+int grid_print(struct request *q, const struct grid *g);
 /* table_svg.c */
 void grid_svg(FILE *f, const struct grid *g);
 

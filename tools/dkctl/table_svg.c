@@ -31,11 +31,8 @@ static const char style[] =
 /* Escapes unprintable bytes as \xNN, and the special characters of XML. */
 static void put_xml(FILE *f, const char *s)
 {
-	char *plain = escape_text(s);
-	const char *c;
-
-	for (c = plain; c && *c; c++) {
-		switch (*c) {
+	for (; *s; s++) {
+		switch (*s) {
 		case '<':
 			fputs("&lt;", f);
 			break;
@@ -46,19 +43,14 @@ static void put_xml(FILE *f, const char *s)
 			fputs("&amp;", f);
 			break;
 		default:
-			fputc(*c == '\t' ? ' ' : *c, f);
+			print_escaped(f, *s == '\t' ? "\\x09" : s, *s == '\t' ? 4 : 1);
 		}
 	}
-	free(plain);
 }
 
 static int text_width(const char *s)
 {
-	char *plain = escape_text(s);
-	int width = plain ? (int)strlen(plain) * LETTER : 0;
-
-	free(plain);
-	return width;
+	return (int)escaped_len(s) * LETTER;
 }
 
 static void put_text(FILE *f, int x, int y, const char *class, const char *s)

@@ -51,7 +51,7 @@ static size_t name_width(const struct grid *g)
 	return width < NAME_WIDTH ? width : NAME_WIDTH;
 }
 
-static void put_backends(struct request *q, const struct grid *g)
+static bool put_backends(struct request *q, const struct grid *g)
 {
 	size_t label = name_width(g);
 	const struct dk_nl_layout_key *f;
@@ -68,7 +68,9 @@ static void put_backends(struct request *q, const struct grid *g)
 	putchar('\n');
 	for (b = 1; b <= g->layout->num_backends; b++) {
 		plain = escape_text(grid_backend(g, b, name, sizeof(name)));
-		put_padded(plain ? plain : "", label);
+		if (!plain)
+			return false;
+		put_padded(plain, label);
 		free(plain);
 		for (i = 0; (f = grid_functionality(g, i, true)); i++) {
 			printf("%*s", GAP, "");
@@ -77,6 +79,7 @@ static void put_backends(struct request *q, const struct grid *g)
 		}
 		putchar('\n');
 	}
+	return true;
 }
 
 /* ---- functionalities with one entry, from top to bottom and left to right ------- */
@@ -141,7 +144,7 @@ static void put_others(struct request *q, const struct grid *g)
 
 /* ---- the legend ------------------------------------------------------------------ */
 
-static void put_legend(struct request *q, const struct grid *g)
+static bool put_legend(struct request *q, const struct grid *g)
 {
 	const struct grid_function *fn;
 	char text[4 * DK_NAME_MAX + 64], *plain, *word, *rest;
@@ -157,30 +160,36 @@ static void put_legend(struct request *q, const struct grid *g)
 		w.column = w.indent;
 		grid_describe(fn, text, sizeof(text));
 		plain = escape_text(text);
-		for (word = plain ? strtok_r(plain, " ", &rest) : NULL; word;
-		     word = strtok_r(NULL, " ", &rest))
+		if (!plain)
+			return false;
+		for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 			wrap_word(&w, word, "");
 		wrap_end(&w);
 		free(plain);
 	}
+	return true;
 }
 
-static void put_title(struct request *q, const struct grid *g)
+static int put_title(struct request *q, const struct grid *g)
 {
 	char text[2 * DK_NAME_MAX + 32];
 
 	snprintf(text, sizeof(text), "%.*s%s%.*s", DK_NAME_MAX, g->op,
 		 g->device ? " for device " : "", DK_NAME_MAX, g->device ? g->device : "");
-	wrap_text(q, "", text);
-	putchar('\n');
+	return wrap_text(q, "", text);
 }
 
-void grid_print(struct request *q, const struct grid *g)
+int grid_print(struct request *q, const struct grid *g)
 {
-	put_title(q, g);
-	put_backends(q, g);
+	int status = put_title(q, g);
+
+	if (status)
+		return status;
+	putchar('\n');
+	if (!put_backends(q, g))
+		return fail_memory(q);
 	fputs("\none entry for all backends, highest priority first:\n", stdout);
 	put_others(q, g);
 	putchar('\n');
-	put_legend(q, g);
+	return put_legend(q, g) ? STATUS_OK : fail_memory(q);
 }

@@ -14,9 +14,8 @@
 static char *describe(const struct dk_nl_layout *l)
 {
 	const struct dk_nl_layout_key *k;
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	struct text_stream t;
+	FILE *f = text_begin(&t);
 
 	if (!f)
 		return NULL;
@@ -27,11 +26,7 @@ static char *describe(const struct dk_nl_layout *l)
 		fprintf(f, "functionalities %s%s\n", k->name, k->is_per_backend ? "*" : "");
 	for (k = l->aliases; k; k = k->next)
 		fprintf(f, "aliases %s\n", k->name);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_end(&t, f) ? t.text : NULL;
 }
 
 static int find_layout(struct live *v)
@@ -39,6 +34,7 @@ static int find_layout(struct live *v)
 	struct dk_diag why = { .size = sizeof(why) };
 	const struct dk_nl_layout *l;
 	int err = dk_nl_layout_get(client(v), &l);
+	bool no_memory = false;
 	char *text;
 
 	if (err)
@@ -48,9 +44,10 @@ static int find_layout(struct live *v)
 		text = describe(l);
 		v->parsed = text ? dk_layout_parse(text, &why) : NULL;
 		v->layout = v->parsed;
+		no_memory = !text || (!v->parsed && why.reason == DK_WHY_NO_MEMORY);
 		free(text);
 	}
-	err = v->layout ? STATUS_OK :
+	err = v->layout ? STATUS_OK : no_memory ? fail_memory(v->q) :
 	      fail(v->q, STATUS_KERNEL, l->name, NULL,
 		   "this dkctl does not support the module's layout \"%.127s\": use a dkctl of the module's version",
 		   l->name);
@@ -62,26 +59,29 @@ static int find_layout(struct live *v)
  * Binds the private backends to their names in a local registry. A layout without tables cannot
  * have a registry; keys then have the names of the layout.
  */
-static void bind_names(struct live *v)
+static int bind_names(struct live *v)
 {
+	struct dk_diag why = { .size = sizeof(why) };
 	const struct dk_nl_backend *b;
 	unsigned int number;
+	int err = 0;
 
-	v->names = dk_registry_alloc(v->layout, 0, NULL);
+	v->names = dk_registry_alloc(v->layout, 0, &why);
 	if (!v->names)
-		return;
+		return why.reason == DK_WHY_NO_MEMORY ? fail_memory(v->q) : STATUS_OK;
 	v->prov = (struct dk_provider)DK_PROVIDER("dkctl");
 	v->prov.layout = dk_layout_name(v->layout);
 	v->prov.registry = v->names;
-	if (dk_provider_register(&v->prov, NULL)) {
+	err = dk_provider_register(&v->prov, NULL);
+	if (err) {
 		dk_registry_free(v->names, NULL);
 		v->names = NULL;
-		return;
 	}
-	for (b = v->backends; b; b = b->next) {
-		if (b->is_bound)
-			dk_backend_join(&v->prov, b->name, b->number, 0, &number, NULL);
+	for (b = v->backends; b && err != -ENOMEM; b = b->next) {
+		if (v->names && b->is_bound)
+			err = dk_backend_join(&v->prov, b->name, b->number, 0, &number, NULL);
 	}
+	return err == -ENOMEM ? fail_memory(v->q) : STATUS_OK;
 }
 
 int names_begin(struct live *v)
@@ -91,7 +91,7 @@ int names_begin(struct live *v)
 	if (!status)
 		status = need_backends(v);
 	if (!status && !v->names)
-		bind_names(v);
+		status = bind_names(v);
 	return status;
 }
 

@@ -249,18 +249,16 @@ static void put_sentence(FILE *f, const struct call *c)
 
 static int print_sentence(struct call *c)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	struct text_stream t;
+	FILE *f = text_begin(&t);
 	int status;
 
 	if (f)
 		put_sentence(f, c);
-	if (!f || fclose(f))
-		status = fail_memory(c->v->q);
-	else
-		status = wrap_text(c->v->q, "", text);
-	free(text);
+	if (!f || !text_end(&t, f))
+		return fail_memory(c->v->q);
+	status = wrap_text(c->v->q, "", t.text);
+	free(t.text);
 	return status;
 }
 

@@ -156,7 +156,7 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 }
 
 /* Prints how many calls were counted and, unless the filter has a provider, a summary. */
-static void put_sum(struct live *v, const struct dk_nl_stats *stats,
+static int put_sum(struct live *v, const struct dk_nl_stats *stats,
 		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
 		    const struct stats_summary *u)
 {
@@ -176,8 +176,9 @@ static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 	if (stats->uncounted)
 		printf("%s not counted, for lack of memory\n",
 		       plural(words, stats->uncounted, "call", "calls"));
-	if (!filter->provider)
-		stats_summary_print(u, has_option(v, OPTION_STATISTICS));
+	if (filter->provider)
+		return STATUS_OK;
+	return stats_summary_print(v->q, u, has_option(v, OPTION_STATISTICS));
 }
 
 static int text(struct live *v, const struct dk_nl_stats *stats,
@@ -206,9 +207,7 @@ static int text(struct live *v, const struct dk_nl_stats *stats,
 		listed += c->count;
 	}
 	status = columns_end(v->q, &l);
-	if (!status)
-		put_sum(v, stats, filter, listed, u);
-	return status;
+	return status ? status : put_sum(v, stats, filter, listed, u);
 }
 
 static int show_counters(struct live *v, const struct dk_nl_stats *stats,

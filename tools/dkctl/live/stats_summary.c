@@ -201,20 +201,23 @@ void stats_summary_end(struct stats_summary *u)
 	u->servers = NULL;
 }
 
-static void put_server(const struct stats_server *server, char *buf, size_t size, bool with_calls)
+static bool put_server(const struct stats_server *server, char *buf, size_t size, bool with_calls)
 {
 	char *name = escape_text(*server->name ? server->name : "nothing");
 	char words[64];
 
+	if (!name)
+		return false;
 	if (with_calls)
-		snprintf(buf, size, "%s (%s)", name ? name : "",
+		snprintf(buf, size, "%s (%s)", name,
 			 plural(words, server->calls, "call", "calls"));
 	else
-		snprintf(buf, size, "%s", name ? name : "");
+		snprintf(buf, size, "%s", name);
 	free(name);
+	return true;
 }
 
-void stats_summary_print(const struct stats_summary *u, bool with_calls)
+int stats_summary_print(struct request *q, const struct stats_summary *u, bool with_calls)
 {
 	char text[4 * SERVER_NAME_MAX + 32], part[4 * SERVER_NAME_MAX + 96];
 	unsigned int i;
@@ -222,11 +225,12 @@ void stats_summary_print(const struct stats_summary *u, bool with_calls)
 
 	if (!u->num) {
 		printf("no operator was called\n");
-		return;
+		return STATUS_OK;
 	}
 	wrap_begin(&w, stdout, "", 0);
 	for (i = 0; i < u->num; i++) {
-		put_server(u->servers + i, text, sizeof(text), with_calls);
+		if (!put_server(u->servers + i, text, sizeof(text), with_calls))
+			return fail_memory(q);
 		if (i)
 			snprintf(part, sizeof(part), "%llu by %s", u->servers[i].operators, text);
 		else
@@ -235,4 +239,5 @@ void stats_summary_print(const struct stats_summary *u, bool with_calls)
 		wrap_word(&w, part, i + 1 < u->num ? "," : "");
 	}
 	wrap_end(&w);
+	return STATUS_OK;
 }

@@ -27,6 +27,6 @@ struct stats_summary {
 int stats_summary_begin(struct live *v, struct stats_summary *u, const struct dk_nl_counter *list);
 void stats_summary_end(struct stats_summary *u);
 /* Prints the line, optionally with the numbers of calls. */
-void stats_summary_print(const struct stats_summary *u, bool with_calls);
+int stats_summary_print(struct request *q, const struct stats_summary *u, bool with_calls);
 
 #endif /* DKCTL_STATS_SUMMARY_H */

@@ -78,7 +78,7 @@ static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 		else if (has_option(v, OPTION_JSON))
 			json(v->q, g, runs);
 		else
-			grid_print(v->q, g);
+			status = grid_print(v->q, g);
 		grid_end(g);
 	}
 	dk_nl_free(layout);
