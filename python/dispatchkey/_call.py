@@ -51,11 +51,11 @@ class Frame:
             result = enter(self.args)
         finally:
             frames.pop()
-        if result == 0:
-            return self.result
         raised, self.exception = self.exception, None
         if raised is not None:
             raise raised
+        if result == 0:
+            return self.result
         raise _Unserved(result)
 
 
@@ -89,6 +89,11 @@ def _frame_of(address: int) -> Optional[Frame]:
     return None
 
 
+def _innermost_frame() -> Optional[Frame]:
+    frames: list[Frame] = _threads.__dict__.get("frames", [])
+    return frames[-1] if frames else None
+
+
 def unserved(registry: Registry, name: str, result: int, keys: KeySet) -> Exception:
     """Return the exception for a call that returned an errno and raised no exception."""
     number = -result
@@ -117,6 +122,9 @@ class Call:
         self._registry, self._ptr, self._args, self._frame = registry, ptr, args, frame
         self.operator: str = lib.dk_call_decl(ptr).contents.name.decode()
         self.keys = KeySet(ptr.contents.ks.bits, layout=registry.layout)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Call cannot be copied: it is valid only inside its function")
 
     def __repr__(self) -> str:
         state = "" if self._ptr else ", which has returned"
@@ -200,19 +208,53 @@ def _errno_of(e: BaseException) -> int:
     return e.errno if isinstance(e, OSError) and e.errno in errno.errorcode else errno.EIO
 
 
+class _Rescue:
+    """A hook of the interpreter for exceptions that a callback of ctypes does not return.
+
+    A signal handler, such as that of Ctrl-C, may raise an exception before the first line of
+    entered(). ctypes then returns an undefined number to C, and passes the exception to
+    sys.unraisablehook. This hook passes it to the Frame of the thread's innermost call.
+    """
+
+    def __init__(self) -> None:
+        self.codes: set[Any] = set()
+        self.before: Callable[[Any], object] = sys.unraisablehook
+
+    def install(self, code: Any) -> None:
+        """Rescue exceptions that are raised in a function with this code."""
+        if not self.codes:
+            self.before, sys.unraisablehook = sys.unraisablehook, self
+        self.codes.add(code)
+
+    def __call__(self, lost: Any) -> None:
+        frame, trace = _innermost_frame(), lost.exc_traceback
+        if frame and trace and trace.tb_frame.f_code in self.codes:
+            frame.exception = lost.exc_value
+        else:
+            self.before(lost)
+
+
+_rescue = _Rescue()
+
+
 def serve(registry: Registry, fn: Callable[..., Any], with_call: bool) -> Any:
     """Return a function that the library can call, and that calls a Python function."""
 
     def entered(ptr: Any, args: int) -> int:
-        frame = _frame_of(args)
-        call = Call(registry, ptr, args, frame) if with_call else None
+        frame = call = None
+        found = False
         try:
+            frame = _frame_of(args)
+            found = True
+            call = Call(registry, ptr, args, frame) if with_call else None
             values = frame.values if frame else _values_from_c(ptr, args, registry.layout)
             result = fn(*((call,) if call else ()), *values)
             if frame:
                 frame.result, frame.exception = result, None
             return 0
         except BaseException as e:  # pylint: disable=broad-except
+            if not found:       # an exception of a signal handler
+                frame = _innermost_frame()
             if frame:
                 frame.exception = e
             else:
@@ -222,4 +264,5 @@ def serve(registry: Registry, fn: Callable[..., Any], with_call: bool) -> Any:
             if call:
                 call._ptr = None
 
+    _rescue.install(entered.__code__)
     return _abi.dk_boxed_fn_t(entered)

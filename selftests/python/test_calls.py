@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests calls: arguments, results, exceptions, redispatching, threads, and the end of a program."""
+import copy
 import ctypes
 import errno
 import sys
@@ -435,3 +436,32 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     assert python(code) == (0, "interrupted\n", "")
+
+
+@pytest.mark.parametrize("function", ("entered", "_frame_of"))
+def test_an_exception_at_the_beginning_of_a_callback_is_raised(function):
+    """A signal handler may raise one there. ctypes would return an undefined number instead."""
+    code = f"""if True:
+        import sys, dispatchkey as dk
+        registry = dk.Registry()
+        registry.define("demo::f(Tensor a) -> Tensor")
+        registry.impl("demo::f", "CPU", lambda call, a: "served", with_call=True)
+        def interrupt(frame, event, arg):
+            if frame.f_code.co_name == "{function}":
+                raise KeyboardInterrupt
+        sys.settrace(interrupt)
+        try:
+            registry.call("demo::f", dk.Object("CPU"))
+        except KeyboardInterrupt:
+            sys.settrace(None)
+            print(registry.call("demo::f", dk.Object("CPU")))
+    """
+    assert python(code) == (0, "served\n", "")
+
+
+def test_a_call_cannot_be_copied():
+    with dk.Registry() as registry:
+        registry.define("t::f(Tensor a) -> Tensor")
+        registry.impl("t::f", "CPU", lambda call, a: copy.copy(call), with_call=True)
+        with pytest.raises(TypeError, match="a Call cannot be copied"):
+            registry.call("t::f", dk.Object("CPU"))
