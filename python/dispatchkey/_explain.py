@@ -157,14 +157,13 @@ class Explanation:
 
     def __init__(self, registry: Registry, route: Route, ex: _abi.dk_explain,
                  objects: list[_abi.dk_obj], steps: list[Step]):
-        self._keyset = registry._keyset
         self.route, self.steps = route, steps
-        self.objects = [self._keyset(obj.ks.bits) for obj in objects]
+        self.objects = [registry._keyset(obj.ks.bits) for obj in objects]
         self._devices = [registry._device_text(obj.device) for obj in objects]
         self._device = registry._device_text(ex.device)
-        self.included = self._keyset(ex.included.bits)
-        self.excluded = self._keyset(ex.excluded.bits)
-        self.merged = self._keyset(ex.merged.bits)
+        self.included = registry._keyset(ex.included.bits)
+        self.excluded = registry._keyset(ex.excluded.bits)
+        self.merged = registry._keyset(ex.merged.bits)
         self.trimmed_index = lib.dk_table_index(registry.layout._ptr, route.effective.bits)
         backend = self.entry_key.backend
         self.backend_name = registry._backend_name(backend) if backend else ""

@@ -41,6 +41,14 @@ class Object:
     def keys(self, keys: Keys) -> None:
         self._obj.ks.bits = KeySet(keys, layout=self._layout).bits
 
+    def __setstate__(self, state: Any) -> None:
+        """Give a copy its own struct, so that its keys can be changed separately."""
+        members, slots = state if isinstance(state, tuple) else (state, None)
+        for name, value in {**(members or {}), **(slots or {})}.items():
+            setattr(self, name, value)
+        if hasattr(self, "_obj"):
+            self._obj = _abi.dk_obj.from_buffer_copy(self._obj)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.keys}>"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import numbers
+import os
 import re
 import sys
 import threading
@@ -35,6 +36,9 @@ _LONGEST = 1e9             # seconds; stands for no limit
 
 class _Fallthrough:
     """The type of `fallthrough`."""
+
+    def __reduce__(self) -> str:
+        return "fallthrough"        # a copy is the same object
 
     def __repr__(self) -> str:
         return "dispatchkey.fallthrough"
@@ -106,7 +110,7 @@ def _label_of(fn: Any) -> str:
 def _place(depth: int) -> bytes:
     """Return the caller's place in the program, in PyTorch's format."""
     frame = sys._getframe(depth)
-    return f"registered at {frame.f_code.co_filename}:{frame.f_lineno}".encode()
+    return os.fsencode(f"registered at {frame.f_code.co_filename}:{frame.f_lineno}")
 
 
 class _Registrar:
@@ -703,7 +707,8 @@ class Registry(_Registrar):
         with self._operator(name) as op:
             while lib.dk_op_impl(op, len(found), info) == 0:
                 found.append(Registration(
-                    Key(info.key, self.layout), info.label.decode(), info.provider.decode(),
+                    Key(info.key, self.layout), info.label.decode(errors="replace"),
+                    info.provider.decode(),
                     bool(info.is_fallthrough), bool(info.is_active)))
         return found
 

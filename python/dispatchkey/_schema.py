@@ -131,6 +131,9 @@ class Schema:
             raise from_diag(why, result)
         return decl
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Schema, (str(self),)
+
     def __repr__(self) -> str:
         return f"Schema({str(self)!r})"
 

@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import errno
+import os
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 import dispatchkey as dk
-from conftest import python
+from conftest import python, run
 from dispatchkey import Key, KeySet
 
 
@@ -465,3 +466,12 @@ def test_a_call_cannot_be_copied():
         registry.impl("t::f", "CPU", lambda call, a: copy.copy(call), with_call=True)
         with pytest.raises(TypeError, match="a Call cannot be copied"):
             registry.call("t::f", dk.Object("CPU"))
+
+
+def test_a_program_may_have_a_path_that_is_not_utf8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.py"
+    with open(path, "w", encoding="ascii") as f:
+        f.write("import dispatchkey as dk\n"
+                "print(dk.Registry().define('t::f(Tensor a) -> Tensor'))\n")
+    done = run(sys.executable, path)
+    assert (done.stdout, done.stderr) == ("t::f\n", "")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests that explanations use the same words as dkctl, and that pictures are complete."""
 import base64
+import gc
+import pickle
 import re
 import subprocess
 import threading
+import weakref
 from xml.etree import ElementTree
 
 import pytest
@@ -12,6 +15,7 @@ import dispatchkey as dk
 from conftest import BUILD, TOP
 from dispatchkey import Key, KeySet
 from dispatchkey._library import lib
+from dispatchkey._registry import _Kept
 
 SETS = ["CPU|AutogradCPU", "CUDA", "SparseCPU", "Tracer|CPU", "Dense", "CPUBit", "Undefined",
         "FPGA|AutogradOther", "CPU, CUDA, AutogradCUDA, ADInplaceOrView, AutocastCPU"]
@@ -186,3 +190,24 @@ def test_the_picture_of_the_guide():
         path.write_text(svg)
         pytest.fail(f"{path} is written: look at it and commit it")
     assert path.read_text() == svg
+
+
+def test_an_explanation_does_not_keep_the_registry():
+    registry = dk.Registry()
+    registry.define("t::f(Tensor a) -> Tensor")
+    registry.impl("t::f", "CPU", lambda a: None, label="cpu")
+    explanation = registry.explain("t::f", "CPU")
+    text, collected = str(explanation), weakref.ref(registry)
+    del registry
+    gc.collect()
+    assert collected() is None and str(explanation) == text
+    assert str(pickle.loads(pickle.dumps(explanation))) == text
+
+
+def test_labels_of_c_functions_may_be_any_bytes():
+    with dk.Registry() as registry:
+        name = registry.define("t::f(Tensor a) -> Tensor")
+        kept = _Kept(registry, lambda a: None, Key.CPU.number, name.encode(), "cpu", None, False)
+        kept.impl.label = b"caf\xe9"
+        assert lib.dk_impls_register(registry._provider, kept.impl, 1, None) == 0
+        assert registry.impls(name)[0].label == "caf\N{REPLACEMENT CHARACTER}"

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import dispatchkey as dk
-from dispatchkey import Backend, Key, KeySet, Layout
+from dispatchkey import Backend, Key, KeySet, Layout, Schema
 
 
 def refused(function, *args, **kwargs):
@@ -207,6 +207,26 @@ def test_copies_and_pickles():
     for thing in (mine, KeySet("CPU", layout=mine), Key("CPU", mine)):
         assert copy.deepcopy(thing) == copy.copy(thing) == thing
     assert Layout().name == "v1" and Key.CPU.layout == Layout()
+
+
+def test_a_copied_schema_has_its_own_memory():
+    text = "t::f(Tensor a, int b=1) -> Tensor"
+    for again in (copy.copy(Schema(text)), copy.deepcopy(Schema(text)),
+                  pickle.loads(pickle.dumps(Schema(text)))):
+        assert str(again) == text and again.arguments == Schema(text).arguments
+
+
+class Slotted(dk.Object):
+    __slots__ = ("data",)
+
+
+def test_a_copied_object_has_its_own_keys():
+    thing = Slotted("CPU")
+    thing.data, thing.more = [1], 2
+    for again in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+        again.keys = "CUDA"
+        assert thing.keys == KeySet("CPU") and again.keys == KeySet("CUDA")
+        assert (again.data, again.more) == ([1], 2)
 
 
 def test_threads_make_equal_sets():
