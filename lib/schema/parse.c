@@ -48,8 +48,12 @@ static void word_at(const char *at, char *buf, size_t size)
 
 	while (is_letter(at[n]) || is_digit(at[n]))
 		n++;
+	/* a character of UTF-8 has up to 4 bytes */
+	if (*at && !n)
+		for (n = 1; n < 4 && (at[n] & 0xc0) == 0x80;)
+			n++;
 	if (*at)
-		dkc_strncpy(buf, at, n ? n : 1, size);
+		dkc_strncpy(buf, at, n, size);
 	else
 		dkc_strcpy(buf, "the end", size);
 }

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=228
+planned=231
 count=0
 failed=0
 
@@ -754,6 +754,13 @@ json 0 '"default":"1"' schema -j 'f(int x=1) -> ()'
 json 2 '"message":"could not parse schema: column 9' schema -j 'f(Tensor) -> ()'
 bad "instead of the argument's name" schema 'f(Tensor) -> ()'
 json 2 "has no JSON output: omit option --json" schema -j -
+list=$(seq -s ', ' -f 'Tensor(a%.0f)' 1 40)
+json 0 "\"type\":\"($list)\"" schema -j "f(($list) x) -> ()"
+bad 'column 1: "\xc3\xa4" instead of' schema "$(printf '\303\244()->()')"
+escaped=$(printf 'f(str x="\302\2331m") -> ()')
+[ "$("$DKCTL" schema "$escaped" | LC_ALL=C grep -c '"\\xc2\\x9b1m"')" = 2 ] &&
+	[ "$(echo "$escaped" | "$DKCTL" schema -)" = 'f(str x="\xc2\x9b1m") -> ()' ]
+result $? "schema: a schema cannot control the terminal"
 vectors=${DK_VECTORS:-$here/../vectors}/pytorch-2.14/schemas.txt
 "$DKCTL" schema - <"$vectors" >"$tmp/out" 2>"$tmp/err" &&
 	[ "$(wc -l <"$tmp/out")" = 3640 ] && cmp -s "$vectors" "$tmp/out"

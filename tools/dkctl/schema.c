@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A printed type is longer than its text by at most a blank after each comma and around "->". */
+#define TYPE_MAX	(3 * DK_SCHEMA_MAX)
+
 /* PyTorch prints this as the schema of an operator without a definition. */
 #define NO_SCHEMA	"(none)"
 
@@ -19,14 +22,21 @@ static char *printed(const struct dk_schema *s)
 	return text;
 }
 
+static void put(const char *s)
+{
+	print_escaped(stdout, s, strlen(s));
+}
+
 static void arg_text(const char *what, unsigned int i, const struct dk_schema_arg *arg)
 {
-	char type[DK_NAME_MAX];
+	char type[TYPE_MAX];
 
 	dk_type_print(arg->type, type, sizeof(type));
 	printf("  %s %u: %s%s%s", what, i, type, *arg->name ? " " : "", arg->name);
-	if (arg->value)
-		printf(", by default %s", arg->value);
+	if (arg->value) {
+		printf(", by default ");
+		put(arg->value);
+	}
 	printf("%s\n", arg->keyword_only ? ", by keyword only" : "");
 }
 
@@ -35,7 +45,8 @@ static void schema_text(const struct dk_schema *s, const char *text)
 	unsigned int i;
 	__u64 mask;
 
-	printf("%s\n", text);
+	put(text);
+	putchar('\n');
 	for (i = 0; i < dk_schema_args(s); i++)
 		arg_text("argument", i, dk_schema_argument(s, i));
 	if (dk_schema_flags(s) & DK_SCHEMA_VARARG)
@@ -51,7 +62,7 @@ static void schema_text(const struct dk_schema *s, const char *text)
 
 static void arg_json(struct json *j, const struct dk_schema_arg *arg)
 {
-	char type[DK_NAME_MAX];
+	char type[TYPE_MAX];
 
 	dk_type_print(arg->type, type, sizeof(type));
 	json_object(j, NULL);
@@ -138,8 +149,10 @@ static int print_line(struct request *q, const char *line, unsigned long number)
 		return fail(q, STATUS_BAD_INPUT, line, NULL, "line %lu: %s: %s", number,
 			    why.text, why.name);
 	text = printed(s);
-	if (text)
-		puts(text);
+	if (text) {
+		put(text);
+		putchar('\n');
+	}
 	free(text);
 	dk_schema_free(s);
 	return text ? STATUS_OK : fail_memory(q);
