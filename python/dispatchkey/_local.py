@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from contextlib import _GeneratorContextManager, contextmanager
 from typing import Iterator, NamedTuple, Union
 
@@ -30,7 +31,9 @@ def state_of(layout: Layout) -> _abi.dk_local:
     if layout.name == "v1":
         current: _abi.dk_local = lib.dk_local_current().contents
         return current
-    states: dict[Layout, _abi.dk_local] = _threads.__dict__.setdefault("states", {})
+    # A state that differs from a new one belongs to a guard, which keeps the layout alive.
+    states: weakref.WeakKeyDictionary[Layout, _abi.dk_local] = _threads.__dict__.setdefault(
+        "states", weakref.WeakKeyDictionary())
     if layout not in states:
         states[layout] = _abi.dk_local()
         sets = [layout.constant(f"default_{which}_set").bits for which in ("included", "excluded")]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests guards and the local state of threads."""
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -78,6 +80,18 @@ def test_other_layouts():
     with dk.exclude("Tracer", layout=old):
         assert "Tracer" in dk.local(old).excluded and "Tracer" not in dk.local().excluded
     assert dk.local(old).excluded == old.constant("default_excluded_set")
+
+
+def test_a_local_state_does_not_keep_its_layout():
+    text = dk.Layout("pytorch-1.13").describe().replace("pytorch-1.13", "mine")
+    mine = dk.Layout.parse(text)
+    collected = weakref.ref(mine)
+    with dk.exclude("Tracer", layout=mine):
+        del mine
+        gc.collect()
+        assert "Tracer" in dk.local(collected()).excluded
+    gc.collect()
+    assert collected() is None
 
 
 def test_wrong_words():
