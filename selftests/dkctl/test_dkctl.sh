@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=231
+planned=232
 count=0
 failed=0
 
@@ -803,6 +803,10 @@ status=$?
 : >"$tmp/out"
 [ $status = 3 ] && grep -q 'cannot write the output: No space left' "$tmp/err"
 result $? "a full disk is reported"
+# This output is longer than the buffer of stdio.
+"$DKCTL" help replay 2>"$tmp/err" >/dev/full
+[ $? = 3 ] && grep -q 'cannot write the output: No space left' "$tmp/err"
+result $? "a full disk is reported for a long output"
 {
 	"$DKCTL" layout 2>"$tmp/err"
 	echo $? >"$tmp/status"

@@ -210,7 +210,7 @@ int show_help(struct request *q, const struct subcommand *s)
 		json_string_len(&j, "help", t.text, t.len);
 		json_end(&j);
 	} else {
-		fwrite(t.text, 1, t.len, stdout);
+		put_output(t.text, t.len);
 	}
 	free(t.text);
 	return STATUS_OK;

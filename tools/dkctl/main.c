@@ -100,6 +100,14 @@ int fail_output(int error)
 	return STATUS_SYSTEM;
 }
 
+static int output_error;	/* of put_output() */
+
+void put_output(const char *text, size_t len)
+{
+	if (fwrite(text, 1, len, stdout) < len && !output_error)
+		output_error = errno;
+}
+
 static volatile sig_atomic_t is_pipe_closed;
 
 static void on_closed_pipe(int signal)
@@ -121,7 +129,7 @@ int close_output(int status)
 		failed = true;
 	if (!failed || errno == EPIPE || (!errno && is_pipe_closed))
 		return status;
-	return fail_output(errno);
+	return fail_output(errno ? errno : output_error);
 }
 
 int main(int argc, char **argv)

@@ -380,7 +380,7 @@ static int replay_json(struct session *s)
 	if (!text_end(&t, f))
 		return status < STATUS_BAD_INPUT ? fail_memory(s->q) : status;
 	if (status < STATUS_BAD_INPUT)
-		fwrite(t.text, 1, t.len, stdout);
+		put_output(t.text, t.len);
 	free(t.text);
 	return status;
 }
