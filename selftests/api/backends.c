@@ -153,6 +153,7 @@ static void keys_of_two_backends_have_different_names(void)
 		CHECK_OK(dk_backend_join(&other, names[i].first, 0, 0, &got, &t_why));
 		CHECK_INT(got, backend);
 		CHECK_OK(dk_registry_key_parse(t_reg, names[i].first, &key, &t_why));
+		CHECK_INT(dk_registry_key_parse(t_reg, NULL, &got, &t_why), -EINVAL);
 		CHECK_INT(key, dk_runtime_key(NULL, DK_DENSE, backend));
 		t_close();
 	}

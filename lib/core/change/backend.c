@@ -287,17 +287,16 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 {
 	char buf[DK_NAME_MAX];
 	unsigned int k;
-	int err = -EINVAL;
+	int err;
 
-	reg = dkc_registry(reg);
-	if (!reg || !dk_key_parse(reg->layout, name, 0, key, why))
-		return reg ? 0 : dkc_refuse(why, DK_WHY_NO_MEMORY, name);
-	mutex_lock(&reg->lock);
-	for (k = 1; err && k < dk_layout_keys(reg->layout); k++)
+	reg = dkc_registry_locked(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
+	err = dk_key_parse(reg->layout, name, 0, key, why);
+	for (k = dk_layout_keys(reg->layout); err && name && --k; )
 		if (dkc_key_text(reg, k, buf) && dkc_strcaseeq(buf, name)) {
-			dkc_accept(why);
 			*key = k;
-			err = 0;
+			err = dkc_accept(why);
 		}
 	mutex_unlock(&reg->lock);
 	return err;
