@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 int show_version(struct request *q)
@@ -108,7 +109,7 @@ void put_output(const char *text, size_t len)
 		output_error = errno;
 }
 
-static volatile sig_atomic_t is_pipe_closed;
+static atomic_bool is_pipe_closed;
 
 static void on_closed_pipe(int signal)
 {

@@ -157,8 +157,8 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 
 /* Prints how many calls were counted and, unless the filter has a provider, a summary. */
 static int put_sum(struct live *v, const struct dk_nl_stats *stats,
-		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
-		    const struct stats_summary *u)
+		   const struct dk_nl_counter_filter *filter, unsigned long long listed,
+		   const struct stats_summary *u)
 {
 	bool is_part = filter->op || filter->provider;
 	char words[64];
