@@ -49,7 +49,7 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 	if (!dkc_has_entry(l, slot))
 		return false;
 	if (table)
-		return table->index->index[dkc_slot_entry(l, slot)] == DKC_ID_AMBIGUOUS ||
+		return dkc_table_id(l, table, slot) == DKC_ID_AMBIGUOUS ||
 		       dkc_table_reg(op, table, slot);
 	return dkc_evaluate(op, NULL, slot, NULL).prov != DK_PROV_MISSING;
 }

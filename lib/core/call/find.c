@@ -225,7 +225,7 @@ static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)
 {
 	struct dkc_place at = dkc_key_place(l, key);
-	unsigned int id = dkc_table_id(l, table, at.f, at.b);
+	unsigned int id = table->index->index[dkc_entry(l, at.f, at.b)];
 	const struct dkc_reg *r = id >= DKC_ID_FIRST ? dkc_table_entry(table, id)->reg : NULL;
 
 	return r && r->key == key ? r : NULL;

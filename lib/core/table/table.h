@@ -73,13 +73,13 @@ static inline void *dkc_alloc(size_t size, bool may_sleep)
 }
 
 /*
- * Returns the id of an entry, which is DKC_ID_MISSING for a key without an entry in a trimmed
- * table.
+ * Returns the id of the entry of a slot, which is DKC_ID_MISSING for a key without an entry in a
+ * trimmed table.
  */
 static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct dkc_table *table,
-					unsigned int f, unsigned int b)
+					unsigned int slot)
 {
-	return table->index->index[dkc_entry(l, f, b)];
+	return table->index->index[dkc_slot_entry(l, slot)];
 }
 
 /* Returns the index of the entry of a keyset in a table of layout v1. */
