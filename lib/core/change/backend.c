@@ -22,8 +22,11 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 	return 0;
 }
 
-/* True if a key or backend has the name, in upper or lower case, or a parser accepts the name. */
-static bool name_taken(const struct dk_registry *reg, const char *name)
+/*
+ * True if a key or backend has the name, in upper or lower case, or a parser accepts the name.
+ * Inlining it would make the core larger.
+ */
+static noinline bool name_taken(const struct dk_registry *reg, const char *name)
 {
 	const struct dk_layout *l = reg->layout;
 	char buf[DK_NAME_MAX];
@@ -48,8 +51,8 @@ static bool ends_in(const char *name, const char *end, size_t *kept)
 }
 
 /*
- * True if the name is taken, or if a key of the backend, which has no private name yet, would get
- * the name of another key: "Other" would make a second AutogradOther.
+ * True if a key of the backend, which has no private name yet, would get a name that is taken:
+ * "Other" would make a second AutogradOther. The backend's key of Dense would get @name itself.
  */
 static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
 {
@@ -65,7 +68,7 @@ static bool key_names_taken(const struct dk_registry *reg, unsigned int backend,
 		if (name_taken(reg, buf))
 			return true;
 	}
-	return name_taken(reg, name);
+	return false;
 }
 
 /* Refuses a name because all private backends have names. Lists these names. */
