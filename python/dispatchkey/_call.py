@@ -217,18 +217,18 @@ class _Rescue:
     """
 
     def __init__(self) -> None:
-        self.codes: set[Any] = set()
+        self.code: Any = None
         self.before: Callable[[Any], object] = sys.unraisablehook
 
     def install(self, code: Any) -> None:
-        """Rescue exceptions that are raised in a function with this code."""
-        if not self.codes:
+        """Rescue exceptions that are raised in a function with this code, always the same."""
+        if not self.code:
             self.before, sys.unraisablehook = sys.unraisablehook, self
-        self.codes.add(code)
+        self.code = code
 
     def __call__(self, lost: Any) -> None:
         frame, trace = _innermost_frame(), lost.exc_traceback
-        if frame and trace and trace.tb_frame.f_code in self.codes:
+        if frame and trace and trace.tb_frame.f_code is self.code:
             frame.exception = lost.exc_value
         else:
             self.before(lost)
