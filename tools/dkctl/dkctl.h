@@ -3,9 +3,9 @@
 #ifndef DKCTL_H
 #define DKCTL_H
 
-/* For getline(), open_memstream() and SIGPIPE; this must be the first header. */
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE	200809L
+/* For getline(), fopencookie() and SIGPIPE; this must be the first header. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
 #endif
 
 #include <dispatchkey.h>

@@ -64,7 +64,7 @@ static int bind_names(struct live *v)
 	struct dk_diag why = { .size = sizeof(why) };
 	const struct dk_nl_backend *b;
 	unsigned int number;
-	int err = 0;
+	int err;
 
 	v->names = dk_registry_alloc(v->layout, 0, &why);
 	if (!v->names)
@@ -77,10 +77,9 @@ static int bind_names(struct live *v)
 		dk_registry_free(v->names, NULL);
 		v->names = NULL;
 	}
-	for (b = v->backends; b && err != -ENOMEM; b = b->next) {
-		if (v->names && b->is_bound)
+	for (b = err ? NULL : v->backends; b && err != -ENOMEM; b = b->next)
+		if (b->is_bound)
 			err = dk_backend_join(&v->prov, b->name, b->number, 0, &number, NULL);
-	}
 	return err == -ENOMEM ? fail_memory(v->q) : STATUS_OK;
 }
 
