@@ -236,13 +236,14 @@ static void tell(long thread)
 }
 
 static const char *fault = "";
-static sem_t ready[2], let_go;
+static sem_t second_exists;
 
-static void *make_calls(void *arg)
+/*
+ * Makes the calls of a thread when the thread before it has ended, so that no other thread stores
+ * meanwhile. The second thread has its memory before the first one gives its own back.
+ */
+static void call_after(long thread, pthread_t before)
 {
-	long thread = (long)arg;
-
-	num_taken = 0;
 	if (dk_thread_init())
 		errx(1, "no memory");
 	if (!strcmp(fault, "shared"))
@@ -250,11 +251,29 @@ static void *make_calls(void *arg)
 	else if (!strcmp(fault, "line"))
 		counter = &count_own[thread];
 	tell(thread);
+	if (thread == 1)
+		sem_post(&second_exists);
+	if (pthread_join(before, NULL))
+		errx(1, "the thread before cannot be joined");
 #define CALL(name, object, what) name();
 	KINDS(CALL)
-	/* the thread stays, so that its memory is not used again */
-	sem_post(&ready[thread]);
-	sem_wait(&let_go);
+}
+
+static void *second(void *before)
+{
+	call_after(1, *(pthread_t *)before);
+	puts("done");
+	return NULL;
+}
+
+static void *first(void *before)
+{
+	pthread_t self = pthread_self(), next;
+
+	call_after(0, *(pthread_t *)before);
+	if (pthread_create(&next, NULL, second, &self))
+		errx(1, "no thread");
+	sem_wait(&second_exists);
 	return NULL;
 }
 
@@ -299,7 +318,8 @@ static void set_up_both(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread[2];
+	static pthread_t initial;
+	pthread_t next;
 
 	fault = argc > 1 ? argv[1] : "";
 	set_up_both();
@@ -307,16 +327,9 @@ int main(int argc, char **argv)
 	    (dk_stats_enable(NULL, NULL) || dk_stats_enable(rules.reg, NULL)))
 		errx(1, "no counters");
 	printf("mark begin %lx\nmark end %lx\n", (unsigned long)&begin, (unsigned long)&end);
-	for (long i = 0; i < 2; i++) {
-		sem_init(&ready[i], 0, 0);
-		if (pthread_create(&thread[i], NULL, make_calls, (void *)i))
-			errx(1, "no thread");
-		sem_wait(&ready[i]);
-	}
-	for (int i = 0; i < 2; i++)
-		sem_post(&let_go);
-	for (int i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
-	puts("done");
-	return 0;
+	sem_init(&second_exists, 0, 0);
+	initial = pthread_self();
+	if (pthread_create(&next, NULL, first, &initial))
+		errx(1, "no thread");
+	pthread_exit(NULL);
 }
