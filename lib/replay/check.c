@@ -14,6 +14,7 @@ struct dk_replay_check {
 	const char *answer;		/* not compared yet */
 	size_t answer_len;
 	bool wrong;			/* this answer has been reported */
+	bool no_memory;			/* a line or an answer is incomplete: the check ends */
 	struct dk_replay_text line;
 };
 
@@ -129,7 +130,9 @@ static void begin_command(struct dk_replay_check *c, const char *line, size_t le
 	c->count.commands++;
 	c->wrong = false;
 	c->answer_len = 0;
-	dk_replay_line(c->replay, line, len);
+	/* otherwise the answer would match "error" */
+	if (dk_replay_line(c->replay, line, len) == -ENOMEM)
+		c->no_memory = true;
 }
 
 static void take_line(struct dk_replay_check *c)
@@ -154,33 +157,35 @@ static void add(struct dk_replay_check *c, const char *text, size_t len)
 	size_t left = DK_REPLAY_LINE_MAX + 3 - c->line.len;
 
 	dk_replay_text_add(&c->line, text, len < left ? len : left);
+	c->no_memory |= c->line.failed;
 }
 
 int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len)
 {
 	size_t n;
 
-	while (len && !c->line.failed) {
+	while (len && !c->no_memory) {
 		for (n = 0; n < len && text[n] != '\n'; n++)
 			;
 		add(c, text, n);
 		if (n == len)
 			break;
-		if (!c->line.failed)
+		if (!c->no_memory)
 			take_line(c);
 		text += n + 1;
 		len -= n + 1;
 	}
-	return c->line.failed ? -ENOMEM : 0;
+	return c->no_memory ? -ENOMEM : 0;
 }
 
 int dk_replay_check_end(struct dk_replay_check *c, struct dk_replay_count *count)
 {
-	if (c->line.len && !c->line.failed)
+	if (c->line.len && !c->no_memory)
 		take_line(c);
-	end_answer(c, c->count.lines + 1);
+	if (!c->no_memory)
+		end_answer(c, c->count.lines + 1);
 	*count = c->count;
-	if (c->line.failed)
+	if (c->no_memory)
 		return -ENOMEM;
 	if (c->count.mismatches)
 		return -EILSEQ;

@@ -138,7 +138,7 @@ void dk_replay_check_free(struct dk_replay_check *c);
  * @len: number of bytes
  *
  * Context: Process context, may sleep.
- * Return: 0, or -ENOMEM, after which the rest cannot be checked.
+ * Return: 0, or -ENOMEM if a command had no memory. The rest is not checked.
  */
 int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len);
 

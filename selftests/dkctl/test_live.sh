@@ -279,6 +279,8 @@ printf '> %s\n' 'op a::b' 'impl a::b CPU one' 'backend edu' 'device card edu' \
 	cat "$tmp/commands.dkt"
 	yes '> key CPU' | head -n 200
 } >"$tmp/long.dkt"
+# these answers are wrong, also if a command is refused because there is no memory
+sed 's/$/\nerror/' "$tmp/commands.dkt" >"$tmp/wrong.dkt"
 
 # Each allocation fails in turn. A command must then report that, or work as before.
 DKCTL_FAKE=$golden/demo.fake
@@ -313,6 +315,7 @@ layout -l $tmp/layout
 schema a::b(Tensor[])->Tensor
 replay $tmp/long.dkt
 replay --json $tmp/long.dkt
+replay --check $tmp/wrong.dkt
 backend -s
 device
 provider
