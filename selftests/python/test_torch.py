@@ -729,9 +729,10 @@ def test_a_described_release(fake, tmp_path):
     (b"\xff", "the file is not text: {file}"),
     (b"layout\0mine\n", "the file is not text: {file}"),
     (b"layout mine\n", None),
+    (b"#" * 65537, "the file is longer than 65536 bytes: {file}"),
     (dk.Layout("pytorch-1.12").describe().replace("pytorch-1.12", "mine").encode(),
      'the layout needs the line "tables": {file}'),
-], ids=["no file", "no text", "NUL", "no keys", "no tables"])
+], ids=["no file", "no text", "NUL", "no keys", "too long", "no tables"])
 def test_a_wrong_description(fake, tmp_path, text, message):
     fake()
     file = tmp_path / "mine.layout"

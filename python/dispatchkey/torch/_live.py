@@ -162,6 +162,8 @@ def layout() -> Layout:
 
 
 _NEEDED = {"tables", "sets"}
+# No layout is this long. The limit also stops reading endless device files.
+_LONGEST = 65536
 _described: list[Layout] = []           # the last one is used
 
 
@@ -183,12 +185,15 @@ def _released(version: str) -> Layout:
 def describe(file: str) -> None:
     """Use the layout that a file describes, instead of that of the installed release."""
     try:
-        with open(file, encoding="utf-8") as f:
-            found = Layout.parse(f.read())
+        with open(file, "rb") as f:
+            text = f.read(_LONGEST + 1)
+        found = Layout.parse(text.decode()) if len(text) <= _LONGEST else None
     except ValueError:      # not UTF-8, or with a NUL
         raise error(errno.EINVAL, "the file is not text", word=file) from None
     except OSError as e:
         raise error(e.errno or errno.EINVAL, e.strerror or str(e), word=file) from None
+    if not found:
+        raise error(errno.EINVAL, f"the file is longer than {_LONGEST} bytes", word=file)
     if not found.knows >= _NEEDED:
         raise error(errno.EINVAL, 'the layout needs the line "tables"', word=file)
     _described.append(found)
