@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* The ABI version. The slow path compares it with @call_abi of a declaration that it binds. */
-#define DK__CALL_ABI		10
+#define DK__CALL_ABI		11
 
 /*
  * DK__CAST() reinterprets bits as another type. DK__NUMBER() converts a number to a type
@@ -100,7 +100,10 @@ struct dk__index {
 struct dk__table {
 	const void *retired[DK__RETIRED];
 	const struct dk__index *index;
-	const struct dk__devices *devices;
+	union {
+		const struct dk__devices *devices;
+		const struct dk__count *counters;	/* if @first_direct has DK__COUNTS */
+	};
 	__u32 first_direct;	/* @lowest, or one of the values below */
 	__u8 num;		/* number of entries */
 	__u8 lowest;		/* smallest index byte of a function of the operator's own type */
@@ -116,7 +119,7 @@ struct dk__table {
 #define DK__NOT_DIRECT		256	/* all calls take the slow path */
 #define DK__ONE_DEVICE		260	/* dk__find() compares the devices of all objects */
 #define DK__BY_DEVICE		264	/* calls use one of @devices */
-#define DK__COUNTS		1	/* calls are counted: dk__counters() */
+#define DK__COUNTS		1	/* calls are counted at @counters */
 #define DK__GATES		2	/* kernel and bare metal: calls enter the gate */
 #define DK__COUNTED		(DK__BY_DEVICE | DK__COUNTS)
 #define DK__SLEEPS		(DK__BY_DEVICE | DK__GATES)
@@ -257,14 +260,6 @@ struct dk__count {
 #endif
 };
 
-/* The counters follow the entries: one for unserved calls, then one for each entry. */
-DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *table)
-{
-	const struct dk__entry *entries = DK__CAST(const struct dk__entry *, table + 1);
-
-	return DK__CAST(const struct dk__count *, entries + table->num);
-}
-
 /* ---- a call ---------------------------------------------------------------------- */
 
 /* How dk__begin() looks up a function: a constant value, except in a redispatch in the kernel. */
@@ -340,11 +335,14 @@ DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *t
 	return DK__CAST(const struct dk__entry *, table + 1) + byte - DK__FIRST_ENTRY;
 }
 
-/* Returns the counter of an index byte. The table must have counters. */
+/*
+ * Returns the counter of an index byte. The table must have counters: the first one is for
+ * unserved calls, and the next ones are for the entries.
+ */
 DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table *table,
 							 unsigned long byte)
 {
-	return dk__counters(table) + 1 + byte - DK__FIRST_ENTRY;
+	return table->counters + 1 + byte - DK__FIRST_ENTRY;
 }
 
 /* Returns whether the table and the caller's declaration have different types. */
@@ -479,6 +477,7 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 #define DK__GATED		1	/* calls of functions that may sleep enter a gate */
 /* Returns @table->first_direct. @copy is the value that the caller has already loaded. */
 #define dk__direct(table, copy)	(copy)
+#define dk__direct_first(table, how, copy)	(copy)
 
 #else /* userspace */
 
@@ -616,8 +615,14 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 
 #define DK__FLAGS		0
 #define DK__GATED		0
-/* Reads @first_direct again: a copy needs a register, and redispatches take more instructions. */
+/*
+ * Read @first_direct again: a copy needs a register, and redispatches take more instructions.
+ * For dk__load() gcc keeps the address in a register, which is good in a redispatch only.
+ */
 #define dk__direct(table, copy)	dk__load((table)->first_direct)
+#define dk__direct_first(table, how, copy)				\
+	((how) & DK__HOW_MASKED ?					\
+	 *DK__CAST(const volatile __u32 *, &(table)->first_direct) : dk__direct(table, copy))
 
 #endif
 
@@ -714,7 +719,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 		if (direct == DK__SLEEPS && id >= table->lowest)
 			goto enter;
 #endif
-		if (dk__direct(table, direct) == DK__BY_DEVICE) {
+		if (dk__direct_first(table, how, direct) == DK__BY_DEVICE) {
 			if (!dk__on_device(&table, ks, b, first))
 				goto find;
 			masked = ks;

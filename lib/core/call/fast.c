@@ -139,7 +139,7 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 	if ((table->op_flags & DK_OP_SAME_DEVICE) &&
 	    may_be_on_two_devices(objs, packed_objs(packed)))
 		return no_entry(slot, packed, DK__SLOWLY);
-	if (table->devices)
+	if (dkc_table_devices(table))
 		table = find_on_device(c, table, &ks, objs, packed, &id);
 	if (id >= table->lowest) {
 		if (dkc_is_counted(table))
@@ -152,7 +152,7 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
 		return no_entry(slot, packed, DK__SLOWLY);
 	if (dkc_is_counted(table))
-		dk__add_count(dkc_table_counters(table));
+		dk__add_count(table->counters);
 	return id == DKC_ID_MISSING ? unserved(c, slot, objs, packed) :
 				      no_entry(slot, packed, -ENOTUNIQ);
 }

@@ -191,7 +191,7 @@ int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request
 
 	if (unlikely(table->kind != DKC_TABLE_FULL))
 		return find_without_entry(op, table, DKC_ID_MISSING, req);
-	if (unlikely(table->devices))
+	if (unlikely(dkc_table_devices(table)))
 		own = dkc_table_of_device(table, dkc_device_of(reg->layout, req->ks,
 							       req->objs, req->n));
 	if (masked)

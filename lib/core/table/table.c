@@ -233,16 +233,16 @@ static struct dkc_table *table_count_one(const struct dk_op *op, const struct dk
 {
 	size_t counters = (1 + from->n) * sizeof(struct dk__count);
 	struct dkc_table *table = table_copy(from, counters, may_sleep);
-	struct dk__count *at;
 	u32 i;
 
 	if (!table)
 		return NULL;
 	table->direct = table->direct > DK__NOT_DIRECT ? table->direct | DK__COUNTS : DK__COUNTED;
-	at = (struct dk__count *)dkc_table_counters(table);
-	*at++ = counter_at(op->reg, op->missing);
+	table->counters = (struct dk__count *)(table->entry + table->n);
+	table->counters[0] = counter_at(op->reg, op->missing);
 	for (i = 0; i < table->n; i++)
-		*at++ = counter_at(op->reg, dkc_reg_counter(op, table->entry[i].reg));
+		table->counters[1 + i] = counter_at(op->reg,
+						    dkc_reg_counter(op, table->entry[i].reg));
 	return table;
 }
 
@@ -254,7 +254,7 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 
 	if (!table)
 		return;
-	tab = (struct dkc_device_tables *)table->devices;
+	tab = (struct dkc_device_tables *)dkc_table_devices(table);
 	/* Drop @table first: a slot that points to it protects its device tables, too. */
 	table_drop(reg, table, published);
 	if (!tab)

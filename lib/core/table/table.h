@@ -111,22 +111,25 @@ dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 	return tab->slot[i].table;
 }
 
-/* Returns the table for objects on @device: the table of the device, if it has functions. */
-static inline const struct dkc_table *dkc_table_of_device(const struct dkc_table *table,
-							  u32 device)
-{
-	return table->devices ? dkc_device_tables_table(table->devices, device) : table;
-}
-
-static inline const struct dk__count *dkc_table_counters(const struct dkc_table *table)
-{
-	return dk__counters((const struct dk__table *)table);
-}
-
 /* True if dk__find() counts the calls that use a table. */
 static inline bool dkc_is_counted(const struct dkc_table *table)
 {
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__COUNTS);
+}
+
+/* A table with an odd @direct has no device tables, and may have counters. */
+static inline const struct dkc_device_tables *dkc_table_devices(const struct dkc_table *table)
+{
+	return table->direct & DK__COUNTS ? NULL : table->devices;
+}
+
+/* Returns the table for objects on @device: the table of the device, if it has functions. */
+static inline const struct dkc_table *dkc_table_of_device(const struct dkc_table *table,
+							  u32 device)
+{
+	const struct dkc_device_tables *tab = dkc_table_devices(table);
+
+	return tab ? dkc_device_tables_table(tab, device) : table;
 }
 
 static inline bool dkc_is_gated(const struct dkc_table *table)

@@ -225,7 +225,10 @@ struct dkc_table {
 		struct dkc_table *next;	/* the next table of an unpublished change */
 	};
 	const struct dkc_index *index;
-	const struct dkc_device_tables *devices;	/* used instead of this table, or NULL */
+	union {
+		const struct dkc_device_tables *devices;	/* used instead of this, or NULL */
+		struct dk__count *counters;	/* if dkc_is_counted(): after the entries */
+	};
 	u32 direct;		/* @lowest, or a constant such as DK__BY_DEVICE */
 	u8 n;
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
@@ -237,6 +240,7 @@ struct dkc_table {
 
 static_assert(offsetof(struct dkc_table, index) == offsetof(struct dk__table, index), "ABI");
 static_assert(offsetof(struct dkc_table, devices) == offsetof(struct dk__table, devices), "ABI");
+static_assert(offsetof(struct dkc_table, counters) == offsetof(struct dk__table, counters), "ABI");
 static_assert(offsetof(struct dkc_table, direct) == offsetof(struct dk__table, first_direct),
 	      "ABI");
 static_assert(offsetof(struct dkc_table, n) == offsetof(struct dk__table, num), "ABI");
