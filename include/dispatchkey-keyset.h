@@ -360,8 +360,8 @@ enum dk_parse_flags {
  * Upper and lower case differ: "CPU" is a key, and "cpu" is none.
  *
  * Context: Any.
- * Return: 0; -EINVAL (reasons PARSE_KEY, NULL_ARGUMENT); with DK_PARSE_STRICT -EOPNOTSUPP
- * (reason NO_STRICT) if the rules of that parser are unknown.
+ * Return: 0; -EINVAL (reasons PARSE_KEY, NULL_ARGUMENT, BAD_FLAGS); with DK_PARSE_STRICT
+ * -EOPNOTSUPP (reason NO_STRICT) if the rules of that parser are unknown.
  */
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why);

@@ -36,6 +36,9 @@ static void names_and_sets(void)
 	REFUSED(dk_key_parse(NULL, "", 0, &n, &t_why), EINVAL, PARSE_KEY, "");
 	REFUSED(dk_key_parse(NULL, "CatchAll", DK_PARSE_STRICT, &n, &t_why), EINVAL,
 		PARSE_KEY, "CatchAll");
+	/* refuses: dk_key_parse EINVAL BAD_FLAGS */
+	REFUSED(dk_key_parse(NULL, "CPU", DK_PARSE_STRICT << 1, &n, &t_why), EINVAL,
+		BAD_FLAGS, "CPU");
 	/* refuses: dk_backend_bit_parse EINVAL PARSE_BACKEND */
 	REFUSED(dk_backend_bit_parse(NULL, "CPUBits", &n, &t_why), EINVAL,
 		PARSE_BACKEND, "CPUBits");

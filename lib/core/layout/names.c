@@ -211,6 +211,8 @@ int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags
 {
 	if (!name)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
+	if (flags & ~DK_PARSE_STRICT)
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
 	if ((flags & DK_PARSE_STRICT) && !dkc_layout(l)->has_strict)
 		return dkc_refuse(why, DK_WHY_NO_STRICT, dkc_layout(l)->name);
 	if (!parse_key(l, name, flags, key))
