@@ -163,7 +163,7 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (name), -ENOSPC (too many devices or functions), -EINVAL
  * (provider, backend, key of another backend, ...), -EBUSY (the provider is being
- * unregistered), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * unregistered), -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
  */
 int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		       const char *name, void *priv, const struct dk_impl *impls,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Defines the structures that code compiled into callers reads and writes, and the fast
- * path of a call. This is ABI: increase DK__CALL_ABI with every change.
+ * path of a call. This is ABI: increase DK_ABI_VERSION with every change.
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
@@ -26,9 +26,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The ABI version. The slow path compares it with @call_abi of a declaration that it binds. */
-#define DK__CALL_ABI		11
 
 /*
  * DK__CAST() reinterprets bits as another type. DK__NUMBER() converts a number to a type

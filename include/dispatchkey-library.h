@@ -129,7 +129,7 @@ int dk_library_unregister(struct dk_library *lib);
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (an IMPL library, the namespace, or as dk_op_define()), -EEXIST
- * (already defined, or @h is in use), -EBUSY, -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * (already defined, or @h is in use), -EBUSY, -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
  */
 int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 		   unsigned int flags, struct dk_handle *h, struct dk_diag *why);
@@ -147,7 +147,7 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL, -EEXIST, -EBUSY, -EPROTOTYPE, -ENOMEM or -ESHUTDOWN as
+ * Return: 0, -EINVAL, -EEXIST, -EBUSY, -EPROTOTYPE, -EPROTO, -ENOMEM or -ESHUTDOWN as
  * dk_library_def() and dk_library_impl().
  */
 int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
@@ -165,7 +165,7 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (another namespace or key than the library's, or as
- * dk_impls_register()), -EEXIST (@h is in use), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * dk_impls_register()), -EEXIST (@h is in use), -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
  */
 int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		    struct dk_handle *h, struct dk_diag *why);

@@ -278,7 +278,7 @@ dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
 extern struct dk_op_decl id##_op;					\
 DK__WEAK struct dk_op_decl id##_op = {					\
 	.size = sizeof(struct dk_op_decl),				\
-	.call_abi = DK__CALL_ABI,					\
+	.call_abi = DK_ABI_VERSION,					\
 	.name = (op_name),						\
 	.sig = #params,							\
 	.unbox = dk__##id##_unbox,					\

@@ -57,7 +57,8 @@ enum dk_alias_analysis {
 /**
  * struct dk_op_decl - the declaration of an operator
  * @size: sizeof(struct dk_op_decl)
- * @call_abi: ABI version of the code inlined into callers; set by DK_OP()
+ * @call_abi: DK_ABI_VERSION of the code inlined into callers; set by DK_OP(). A
+ *	hand-written declaration must set it, too
  * @name: name of the operator, such as "sample::factorial"
  * @sig: its C parameters as text; NULL to skip the comparison of signatures
  * @unbox: calls the operator's function with boxed arguments; set by DK_OP()
@@ -127,8 +128,9 @@ enum dk_op_flags {
  * them.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, size, flags, or a
- * registered function that is not atomic, for an atomic operator), -EBUSY
+ * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, flags, or a
+ * registered function that is not atomic, for an atomic operator), -EPROTO (@decl was
+ * compiled for another ABI version, or its @size or @call_abi is not set), -EBUSY
  * (DK_OP_ATOMIC differs from before, and callers have found or hold the operator; or
  * the provider is being unregistered), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
@@ -280,7 +282,8 @@ struct dk_impl {
  * the kernel not from inside a function of an atomic operator.
  * Return: 0, -EINVAL (invalid provider, size, flags, key or name; no function; or a
  * function that may sleep, for an atomic operator), -EEXIST (this array is already
- * registered), -EBUSY (the provider is being unregistered), -EPROTOTYPE, -ENOSPC (too
+ * registered), -EBUSY (the provider is being unregistered), -EPROTOTYPE, -EPROTO (a
+ * declaration of another ABI version, as in dk_op_define()), -ENOSPC (too
  * many functions), -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,

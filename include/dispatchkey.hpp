@@ -1698,7 +1698,7 @@ public:
 		: decl_{}
 	{
 		decl_.size = sizeof(decl_);
-		decl_.call_abi = DK__CALL_ABI;
+		decl_.call_abi = DK_ABI_VERSION;
 		decl_.op = &dk__unbound;
 		decl_.name = name;
 		decl_.sig = sig;

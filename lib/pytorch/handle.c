@@ -239,8 +239,8 @@ static int library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 
 	if (!decl)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "decl");
-	if (decl->size != sizeof(*decl))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (!dkc_decl_fits(decl))
+		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
 	err = library_lock(lib, &core, h, why);
 	if (err)
 		return err;

@@ -94,6 +94,7 @@ DK_REPLAY_RUN(op)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	text = (char *)(op + 1);
 	op->decl.size = sizeof(op->decl);
+	op->decl.call_abi = DK_ABI_VERSION;
 	op->decl.name = copy(&text, w->arg[0]);
 	op->decl.schema = copy(&text, schema);
 	op->decl.debug = copy(&text, debug);
@@ -142,6 +143,7 @@ struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
 		return NULL;
 	if (op) {
 		i->decl.size = sizeof(i->decl);
+		i->decl.call_abi = DK_ABI_VERSION;
 		i->decl.name = copy(&text, op);
 		i->impl.op = &i->decl;
 	}

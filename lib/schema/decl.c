@@ -130,7 +130,7 @@ int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
 	if (!d)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, s->name);
 	d->pub.size = sizeof(d->pub);
-	d->pub.call_abi = DK__CALL_ABI;
+	d->pub.call_abi = DK_ABI_VERSION;
 	describe(d, s);
 	put_texts(d, s, schema_size);
 	dkc_accept(why);

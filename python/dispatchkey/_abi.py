@@ -5,7 +5,6 @@ import ctypes as c
 from typing import Any as _Any, Dict as _Dict, List as _List, Tuple as _Tuple
 
 VERSION = "0.1.0"
-CALL_ABI = 11
 ABI_VERSION = 1
 NAME_MAX = 128
 

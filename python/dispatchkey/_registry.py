@@ -91,7 +91,7 @@ class _Kept:
         self.decl = definition.decl if definition else None
         if name is not None and definition is None:
             self.decl = ctypes.pointer(_abi.dk_op_decl(
-                size=ctypes.sizeof(_abi.dk_op_decl), call_abi=_abi.CALL_ABI, name=name))
+                size=ctypes.sizeof(_abi.dk_op_decl), call_abi=_abi.ABI_VERSION, name=name))
         self.impl = _abi.dk_impl(size=ctypes.sizeof(_abi.dk_impl), label=self.label, key=key)
         if self.decl is not None:
             self.impl.op = self.decl

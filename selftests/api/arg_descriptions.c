@@ -13,7 +13,7 @@ static struct dk_op *op;
 static struct dk_op_decl undescribed(void)
 {
 	return (struct dk_op_decl){
-		.size = sizeof(struct dk_op_decl), .call_abi = DK__CALL_ABI,
+		.size = sizeof(struct dk_op_decl), .call_abi = DK_ABI_VERSION,
 		.name = "arg_descriptions::parcel",
 	};
 }

@@ -18,9 +18,11 @@ static void operators(void)
 	r_open();
 	bad = r_new;
 	bad.size = 0;
-	/* refuses: dk_op_define EINVAL BAD_SIZE */
-	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, BAD_SIZE,
-		"struct dk_op_decl");
+	/* refuses: dk_op_define EPROTO ABI */
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EPROTO, ABI, "struct dk_op_decl");
+	bad = r_new;
+	bad.call_abi++;
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EPROTO, ABI, "struct dk_op_decl");
 	/* refuses: dk_op_define EINVAL BAD_FLAGS */
 	REFUSED(dk_op_define(&r_a, &r_new, 1u << 30, &t_why), EINVAL, BAD_FLAGS,
 		"r::new");
@@ -144,7 +146,13 @@ static void functions_by(register_fn reg)
 	decl = r_def;
 	decl.size++;
 	bad.op = &decl;
-	REFUSED(reg(second(bad), 2), EINVAL, BAD_SIZE, "struct dk_op_decl");
+	/* refuses: dk_impls_register EPROTO ABI */
+	/* refuses: dk_backend_impls_register EPROTO ABI */
+	REFUSED(reg(second(bad), 2), EPROTO, ABI, "struct dk_op_decl");
+	/* its functions read the struct dk_call of another version */
+	decl = r_def;
+	decl.call_abi++;
+	REFUSED(reg(second(bad), 2), EPROTO, ABI, "struct dk_op_decl");
 	decl = r_def;
 	decl.name = "";
 	/* refuses: dk_impls_register EINVAL BAD_NAME */
@@ -511,6 +519,13 @@ static void devices(void)
 	bad[1].size = 0;
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 2, &n, &t_why),
 		EINVAL, BAD_SIZE, "struct dk_impl");
+	/* refuses: dk_device_register EPROTO ABI */
+	memcpy(bad, good, sizeof(bad));
+	decl = r_new;
+	decl.call_abi++;
+	bad[1].op = &decl;
+	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 2, &n, &t_why),
+		EPROTO, ABI, "struct dk_op_decl");
 	/* refuses: dk_device_register EINVAL NOT_ATOMIC */
 	memcpy(bad, good, sizeof(bad));
 	bad[1].op = &r_atomic;

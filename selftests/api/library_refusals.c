@@ -118,6 +118,13 @@ static void refused_definitions(void)
 	bad = t_decl("impl");
 	bad.sig = "(float)";
 	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EPROTOTYPE, SIGNATURE, NULL);
+	/* refuses: dk_library_def EPROTO ABI */
+	bad = new;
+	bad.call_abi++;
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EPROTO, ABI, "struct dk_op_decl");
+	/* refuses: dk_library_def_impl EPROTO ABI */
+	REFUSED(dk_library_def_impl(&def, &bad, 0, &fn, &h, &t_why), EPROTO, ABI,
+		"struct dk_op_decl");
 	/* refuses: dk_library_def_impl EINVAL NOT_ATOMIC */
 	REFUSED(dk_library_def_impl(&def, &new, DK_OP_ATOMIC, &fn, &h, &t_why), EINVAL,
 		NOT_ATOMIC, NULL);
@@ -150,6 +157,11 @@ static void refused_functions(void)
 	/* refuses: dk_library_impl EEXIST HANDLE */
 	REFUSED(dk_library_impl(&frag, &fn, &held, &t_why), EEXIST, HANDLE,
 		"handle" IN("FRAGMENT", "r"));
+	/* refuses: dk_library_impl EPROTO ABI */
+	bad = new;
+	bad.call_abi++;
+	other = t_impl(&bad, DK_CUDA, 1);
+	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EPROTO, ABI, "struct dk_op_decl");
 	/* refuses: dk_library_impl EPROTOTYPE SIGNATURE */
 	other = t_impl(&r_other_sig, DK_CUDA, 1);
 	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EPROTOTYPE, SIGNATURE, NULL);

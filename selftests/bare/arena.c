@@ -48,7 +48,7 @@ static void make_tables(void)
 		*p++ = 'a' + i / 10;
 		*p++ = 'a' + i % 10;
 		decl[i] = (struct dk_op_decl){
-			.size = sizeof(decl[i]), .call_abi = DK__CALL_ABI,
+			.size = sizeof(decl[i]), .call_abi = DK_ABI_VERSION,
 			.name = name[i],
 		};
 		impl[i] = (struct dk_impl){

@@ -27,7 +27,7 @@ static void few_make(void)
 
 	for (i = 0; i < OPERATORS; i++)
 		few_ops[i] = (struct dk_op_decl){
-			.size = sizeof(few_ops[i]), .call_abi = DK__CALL_ABI,
+			.size = sizeof(few_ops[i]), .call_abi = DK_ABI_VERSION,
 			.name = names[i],
 		};
 	for (i = 0; i < FUNCTIONS; i++)

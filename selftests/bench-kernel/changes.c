@@ -229,6 +229,7 @@ static int gather(void)
 			return -ENOENT;
 		many[i].name = dk_op_name(many[i].op);
 		many[i].decl.size = sizeof(many[i].decl);
+		many[i].decl.call_abi = DK_ABI_VERSION;
 		many[i].decl.name = many[i].name;
 		many_impls[i] = (struct dk_impl){
 			.size = sizeof(*many_impls), .op = &many[i].decl, .key = DK_VULKAN,

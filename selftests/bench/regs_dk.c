@@ -37,7 +37,7 @@ static struct dk_op_decl declare(const struct regs_op *op, bool with_schema)
 {
 	return (struct dk_op_decl){
 		.size = sizeof(struct dk_op_decl),
-		.call_abi = DK__CALL_ABI,
+		.call_abi = DK_ABI_VERSION,
 		.name = op->name,
 		.sig = "(struct dk_obj *x)",
 		.schema = with_schema ? op->schema : NULL,

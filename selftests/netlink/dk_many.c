@@ -123,7 +123,7 @@ static int many_register(struct many_op *op, struct dk_diag *why)
 	int err = 0;
 
 	op->decl.size = sizeof(op->decl);
-	op->decl.call_abi = DK__CALL_ABI;
+	op->decl.call_abi = DK_ABI_VERSION;
 	op->decl.name = strsep(&rest, " ");
 	op->decl.schema = op->schema;
 	op->decl.dispatched = "(self, other, out)";

@@ -19,7 +19,10 @@
 #include <linux/types.h>
 #endif
 
-/* A module or library and its users must be built with the same ABI version. */
+/*
+ * A module or library and its users must be built with the same ABI version, because parts of the
+ * library are compiled into callers and functions.
+ */
 #define DK_ABI_VERSION		1
 #define DK_LAYOUT_NAME		"v1"
 

@@ -12,8 +12,8 @@ int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
 	if (!impl->op)
 		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
-	if (impl->op->size != sizeof(*impl->op))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (!dkc_decl_fits(impl->op))
+		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
 	return 0;
 }
 
@@ -90,8 +90,8 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 	int err;
 	u32 i;
 
-	if (decl->size != sizeof(*decl))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (!dkc_decl_fits(decl))
+		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
 	if (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, decl->name);
 	if (!dkc_name_ok(decl->name))
@@ -100,7 +100,7 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, decl->name);
 	for (i = 0; decl->param && i < decl->num_params; i++)
 		if (!decl->param[i].name)
-			return dkc_refuse(why, DK_WHY_BAD_NAME, "");
+			return dkc_refuse(why, DK_WHY_BAD_NAME, NULL);
 	if (!decl->schema)
 		return 0;
 	err = check_schema_name(decl, why);

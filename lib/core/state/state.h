@@ -35,7 +35,7 @@ static inline bool dkc_op_dangles(const struct dk_op *op)
 /* True if a declaration, and the calls through it, were compiled for this version. */
 static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
 {
-	return decl->size == sizeof(*decl) && decl->call_abi == DK__CALL_ABI;
+	return decl->size == sizeof(*decl) && decl->call_abi == DK_ABI_VERSION;
 }
 
 /* Returns the name that a call was made with, for messages. */
