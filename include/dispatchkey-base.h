@@ -85,11 +85,15 @@ struct dk_keyset {
 	__u64 bits;
 };
 
+#ifdef __cplusplus		/* has no compound literals */
+#define DK_KEYSET(b)		(dk_keyset{ (b) })
+#else
 /**
  * DK_KEYSET() - a keyset from bits
  * @b: the bits
  */
 #define DK_KEYSET(b)		((struct dk_keyset){ (b) })
+#endif
 
 /**
  * DK_SET() - the keyset of a key of layout v1

@@ -74,6 +74,12 @@ struct dk_handle {
  */
 #define DK_HERE "registered at " __FILE__ ":" DK__TEXT(__LINE__)
 
+#ifdef __cplusplus
+/* C++17 cannot name members here. All members are listed, so that compilers do not warn. */
+#define DK_LIBRARY(provider, what, name, at) {				\
+	sizeof(struct dk_library), DK_LIBRARY_##what, (name), (at), DK_HERE, (provider), nullptr, \
+}
+#else
 /**
  * DK_LIBRARY() - initialiser of a struct dk_library
  * @provider: the struct dk_provider
@@ -89,6 +95,7 @@ struct dk_handle {
 	.debug = DK_HERE,						\
 	.prov = (provider),						\
 }
+#endif
 
 /**
  * dk_library_register() - register a library
