@@ -37,12 +37,14 @@ enum dk_event_kind {
  * @name: name of the operator, valid until the listener returns; "" for
  *	DK_EVENT_LOST
  * @key: the key of the function; for DK_EVENT_LOST the number of lost events
+ * @reserved: zero
  */
 struct dk_event {
 	__u32 size;
 	__u32 kind;
 	const char *name;
 	__u32 key;
+	__u32 reserved;
 };
 
 /**

@@ -568,6 +568,7 @@ struct dk_nl_impl {
  * @num_device_impls: number of those that belong to devices
  * @max_objs: maximum number of objects that a call dispatches on; 0 if
  *	unknown, or unlimited because of a list
+ * @reserved: zero
  * @name: its name
  * @schema: its schema, or empty
  * @provider: name of the provider that defines it; empty if it is not defined
@@ -581,6 +582,7 @@ struct dk_nl_op {
 	__u32 num_impls;
 	__u32 num_device_impls;
 	__u32 max_objs;
+	__u32 reserved;
 	const char *name;
 	const char *schema;
 	const char *provider;

@@ -54,6 +54,7 @@ const char *dk_provenance_name(enum dk_provenance prov);
  * @provenance: the rule that selected it, of enum dk_provenance
  * @is_fallthrough: whether it is a fallthrough
  * @device: number of the device that the function belongs to, or 0
+ * @reserved: zero
  * @label: label of the function
  * @provider: name of the provider that registered it
  * @device_name: name of that device, or empty
@@ -63,6 +64,7 @@ struct dk_entry {
 	__u16 provenance;
 	__u16 is_fallthrough;
 	__u32 device;
+	__u32 reserved;
 	char label[DK_NAME_MAX];
 	char provider[DK_NAME_MAX];
 	char device_name[DK_NAME_MAX];

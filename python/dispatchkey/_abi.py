@@ -940,6 +940,7 @@ dk_event._fields_ = [
     ("kind", c.c_uint32),
     ("name", c.c_char_p),
     ("key", c.c_uint32),
+    ("reserved", c.c_uint32),
 ]
 
 dk_call._fields_ = [
@@ -991,6 +992,7 @@ dk_entry._fields_ = [
     ("provenance", c.c_uint16),
     ("is_fallthrough", c.c_uint16),
     ("device", c.c_uint32),
+    ("reserved", c.c_uint32),
     ("label", c.c_char * 128),
     ("provider", c.c_char * 128),
     ("device_name", c.c_char * 128),

@@ -274,6 +274,31 @@ static void limits(void)
 	CHECK_INT(dk_registry_limit(t_reg, 4, &l), -ENOENT);
 }
 
+#define ENDS_WITH(type, member)						\
+	CHECK_INT(offsetof(type, member) + sizeof(((type *)NULL)->member), sizeof(type))
+
+/* A member that a later version adds must change the size, so no struct ends with padding. */
+static void no_padding_at_end(void)
+{
+	ENDS_WITH(struct dk_backend_info, own_name);
+	ENDS_WITH(struct dk_counts, generation);
+	ENDS_WITH(struct dk_device_info, backend_name);
+	ENDS_WITH(struct dk_diag, name);
+	ENDS_WITH(struct dk_entry, device_name);
+	ENDS_WITH(struct dk_event, reserved);
+	ENDS_WITH(struct dk_explain, route);
+	ENDS_WITH(struct dk_hook_info, reserved);
+	ENDS_WITH(struct dk_impl_info, device_name);
+	ENDS_WITH(struct dk_inside, thread_name);
+	ENDS_WITH(struct dk_limit, used);
+	ENDS_WITH(struct dk_op_info, definer);
+	ENDS_WITH(struct dk_provider_info, module);
+	ENDS_WITH(struct dk_route, entry);
+	ENDS_WITH(struct dk_stat, device_name);
+	ENDS_WITH(struct dk_stats, gone);
+	ENDS_WITH(struct dk_step, device_name);
+}
+
 static void sizes_and_numbers(void)
 {
 	struct dk_counts c = { .size = 1 };
@@ -309,4 +334,5 @@ T_SUITE_WITH(enumeration, setup,
 	T(walk_devices),
 	T(walk_providers),
 	T(limits),
+	T(no_padding_at_end),
 	T(sizes_and_numbers));
