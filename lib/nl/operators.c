@@ -82,6 +82,8 @@ int dk_nl_impls(struct dk_nl *nl, const struct dk_nl_impl_filter *filter,
 
 	dkn_begin(&r, nl, DK_CMD_IMPL_GET, DKN_IMPL);
 	dkn_copy_filter(&r, &f, sizeof(f), filter);
+	if (f.reserved)
+		dkn_refuse(&r, -EINVAL, "the reserved member of struct dk_nl_impl_filter is not 0");
 	if (f.has_key)
 		dkn_put_u32(&r, DK_A_IMPL_KEY, f.key);
 	dkn_put_some_u32(&r, DK_A_IMPL_BACKEND, f.backend);

@@ -81,8 +81,11 @@ static const struct dkn_shape route_shape =
 
 static void put_obj(struct dkn_request *r, const struct dk_nl_obj *o)
 {
-	struct nlattr *nest = dkn_nest(r, DK_A_ROUTE_OBJ);
+	struct nlattr *nest;
 
+	if (o->reserved)
+		dkn_refuse(r, -EINVAL, "the reserved member of struct dk_nl_obj is not 0");
+	nest = dkn_nest(r, DK_A_ROUTE_OBJ);
 	if (o->ks.bits || !(o->device || o->device_name))
 		dkn_put_u64(r, DK_A_OBJ_KEYSET, o->ks.bits);
 	dkn_put_some_u32(r, DK_A_OBJ_DEVICE, o->device);

@@ -358,6 +358,27 @@ TEST(too_many_arguments)
 	close_nl(nl);
 }
 
+/* A later version may give reserved members a meaning, which this one must not ignore. */
+TEST(reserved_members)
+{
+	struct dk_nl_obj objs[2] = { { .device = 1 }, { .device = 1, .reserved = 1 } };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 2,
+	};
+	struct dk_nl_impl_filter filter = { .size = sizeof(filter), .reserved = 1 };
+	const struct dk_nl_impl *impl;
+	const struct dk_nl_route *r;
+	struct dk_nl *nl = open_said();
+
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
+	EXPECT_STREQ(dk_nl_strerror(nl), "the reserved member of struct dk_nl_obj is not 0");
+	EXPECT_EQ(dk_nl_impls(nl, &filter, &impl), -EINVAL);
+	EXPECT_STREQ(dk_nl_strerror(nl),
+		     "the reserved member of struct dk_nl_impl_filter is not 0");
+	EXPECT_EQ(fake_requests, 0);
+	close_nl(nl);
+}
+
 /* Callers of other versions: a shorter struct, and a longer one. */
 TEST(sizes)
 {
