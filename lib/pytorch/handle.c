@@ -269,6 +269,8 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
 			unsigned int flags, const struct dk_impl *impl,
 			struct dk_handle *h, struct dk_diag *why)
 {
+	if (!impl)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "impl");
 	return library_def(lib, decl, flags, impl, h, why);
 }
 
@@ -300,8 +302,11 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 {
 	struct dkc_provider *core;
 	struct dkc_entry *e = NULL;
-	int err = library_lock(lib, &core, h, why);
+	int err;
 
+	if (!impl)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "impl");
+	err = library_lock(lib, &core, h, why);
 	if (err)
 		return err;
 	if (lib->core->kind != DK_LIBRARY_IMPL)

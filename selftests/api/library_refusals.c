@@ -125,6 +125,9 @@ static void refused_definitions(void)
 	/* refuses: dk_library_def_impl EPROTO ABI */
 	REFUSED(dk_library_def_impl(&def, &bad, 0, &fn, &h, &t_why), EPROTO, ABI,
 		"struct dk_op_decl");
+	/* refuses: dk_library_def_impl EINVAL NULL_ARGUMENT */
+	REFUSED(dk_library_def_impl(&def, &new, 0, NULL, &h, &t_why), EINVAL, NULL_ARGUMENT,
+		"impl");
 	/* refuses: dk_library_def_impl EINVAL NOT_ATOMIC */
 	REFUSED(dk_library_def_impl(&def, &new, DK_OP_ATOMIC, &fn, &h, &t_why), EINVAL,
 		NOT_ATOMIC, NULL);
@@ -165,6 +168,8 @@ static void refused_functions(void)
 	/* refuses: dk_library_impl EPROTOTYPE SIGNATURE */
 	other = t_impl(&r_other_sig, DK_CUDA, 1);
 	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EPROTOTYPE, SIGNATURE, NULL);
+	/* refuses: dk_library_fallback EINVAL NULL_ARGUMENT */
+	REFUSED(dk_library_fallback(&impl, NULL, NULL, &t_why), EINVAL, NULL_ARGUMENT, "impl");
 	/* refuses: dk_library_fallback EINVAL LIBRARY_FALLBACK */
 	REFUSED(dk_library_fallback(&def, &through, NULL, &t_why), EINVAL,
 		LIBRARY_FALLBACK, "fallback" IN("DEF", "r"));
