@@ -107,7 +107,8 @@ struct dk_handle {
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, kind, namespace, key, provider), -EEXIST (the namespace
- * has a DEF library, or this one is already registered), -ENOMEM, -ESHUTDOWN.
+ * has a DEF library, or this one is already registered), -EBUSY (the provider is being
+ * unregistered), -ENOMEM, -ESHUTDOWN.
  */
 int dk_library_register(struct dk_library *lib, struct dk_diag *why);
 
@@ -126,7 +127,8 @@ int dk_library_unregister(struct dk_library *lib);
 /**
  * dk_library_def() - define an operator
  * @lib: a DEF or FRAGMENT library
- * @decl: its declaration. A name or schema without a namespace gets the
+ * @decl: its declaration. The struct, its name and its schema are copied; what else it
+ *	points to must stay valid. A name or schema without a namespace gets the
  *	library's. If @name is NULL, the name is taken from the schema
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
@@ -144,12 +146,12 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 /**
  * dk_library_def_impl() - define an operator and register its function, both or none
  * @lib: a DEF or FRAGMENT library
- * @decl: its declaration. If it has no schema, it gets the one inferred from the
- *	function, @impl->schema, with alias analysis CONSERVATIVE. If @impl->schema is
- *	also NULL, the declaration must have a signature
+ * @decl: its declaration, copied as in dk_library_def(). If it has no schema, it gets the
+ *	one inferred from the function, @impl->schema, with alias analysis CONSERVATIVE. If
+ *	@impl->schema is also NULL, the declaration must have a signature
  * @flags: of enum dk_op_flags
- * @impl: the function, registered at its own key or as the catch-all; its operator is
- *	@decl
+ * @impl: the function, copied as in dk_library_impl(). It is registered at its own key or as
+ *	the catch-all; its operator is @decl
  * @h: set to a handle that releases both; may be NULL
  * @why: filled on failure; may be NULL
  *
@@ -172,7 +174,8 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (another namespace or key than the library's, or as
- * dk_impls_register()), -EEXIST (@h is in use), -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
+ * dk_impls_register()), -EEXIST (@h is in use), -EBUSY (the provider is being
+ * unregistered), -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
  */
 int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		    struct dk_handle *h, struct dk_diag *why);
@@ -180,7 +183,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 /**
  * dk_library_fallback() - register a backend fallback
  * @lib: an IMPL library without a namespace
- * @impl: the fallback. The struct is copied. If it has no key, the library's key is
+ * @impl: the fallback, copied as in dk_library_impl(). If it has no key, the library's key is
  *	used
  * @h: set to a handle that releases it; may be NULL
  * @why: filled on failure; may be NULL
@@ -188,7 +191,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (another kind of library, no key, or as
  * dk_fallback_register()), -EEXIST (the key has a fallback, or @h is in use),
- * -ENOMEM, -ESHUTDOWN.
+ * -EBUSY (the provider is being unregistered), -ENOMEM, -ESHUTDOWN.
  */
 int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 			struct dk_handle *h, struct dk_diag *why);

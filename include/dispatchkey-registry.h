@@ -87,7 +87,7 @@ __u64 dk_registry_generation(struct dk_registry *reg);
 
 /**
  * dk_registry_check() - compare all published tables with the rules
- * @reg: the registry
+ * @reg: registry, NULL for the default one
  * @why: filled with the operator's name on failure; may be NULL
  *
  * Context: Process context, may sleep.

@@ -31,6 +31,7 @@ static void check_no_call_from(unsigned int i)
 static void deadline_names_the_call(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_library late = t_library(&v_guest, DK_LIBRARY_IMPL, NULL, 0);
 	struct dk_inside in;
 	struct v_caller v;
 	u64 ms = 0;
@@ -67,6 +68,12 @@ static void deadline_names_the_call(void)
 	CHECK_INT(dk_op_undefine(&v_guest, "visit::stay", &t_why), -EBUSY);
 	/* refuses: dk_impls_withdraw EBUSY UNREGISTERING */
 	CHECK_INT(dk_impls_withdraw(&v_guest, v_guest_impls, &t_why), -EBUSY);
+	/* refuses: dk_library_register EBUSY UNREGISTERING */
+	CHECK_INT(dk_library_register(&late, &t_why), -EBUSY);
+	/* refuses: dk_library_impl EBUSY UNREGISTERING */
+	CHECK_INT(dk_library_impl(&late, v_guest_impls, NULL, &t_why), -EBUSY);
+	/* refuses: dk_library_fallback EBUSY UNREGISTERING */
+	CHECK_INT(dk_library_fallback(&late, v_guest_impls, NULL, &t_why), -EBUSY);
 	/* refuses: dk_provider_register EBUSY UNREGISTERING */
 	CHECK_INT(dk_provider_register(&v_guest, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERING);
