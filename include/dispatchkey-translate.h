@@ -39,10 +39,10 @@ enum dk_note_kind {
 
 /**
  * struct dk_note - a note on a translation
+ * @size: sizeof(struct dk_note), set by the caller
  * @kind: flags of enum dk_note_kind; only RENAMED and CHANGED are combined
  * @from_kind: kind of the key in the set, of enum dk_key_kind
  * @to_kind: kind of the key in the result
- * @reserved: zero
  * @name: name of the key in the set or, for ADDED and ALONE, in the result. A backend's
  *	name ends with "Bit"; for bits without meaning it is "0x...". For TOP: the key of the
  *	set with the highest priority that is not lost
@@ -50,10 +50,10 @@ enum dk_note_kind {
  *	highest priority in the result
  */
 struct dk_note {
+	__u32 size;
 	__u32 kind;
 	__u32 from_kind;
 	__u32 to_kind;
-	__u32 reserved;
 	char name[DK_NAME_MAX];
 	char other[DK_NAME_MAX];
 };
@@ -94,14 +94,14 @@ void dk_translate(struct dk_translation *t, const struct dk_layout *from,
 /**
  * dk_translation_next() - get the next note on a translation
  * @t: the translation
- * @note: filled with the note
+ * @note: filled with the note; set @note->size first
  *
  * Notes are in this order: bits without meaning, lost backends, building blocks, runtime
  * keys of the set by rising priority, then ADDED, ALONE and TOP. If there are no notes,
  * translating back gives the same set.
  *
  * Context: Any.
- * Return: 1, or 0 at the end.
+ * Return: 1; 0 at the end; -EINVAL (size).
  */
 int dk_translation_next(struct dk_translation *t, struct dk_note *note);
 

@@ -344,7 +344,11 @@ static bool note_at(const struct dk_translation *t, struct dk_note *n)
 
 int dk_translation_next(struct dk_translation *t, struct dk_note *note)
 {
-	memset(note, 0, sizeof(*note));
+	const struct dk_note empty = { .size = sizeof(empty) };
+
+	if (note->size != sizeof(*note))
+		return -EINVAL;
+	*note = empty;
 	if (t->stage == STAGE_BITS) {
 		t->stage = STAGE_BACKENDS;
 		if (note_bits(t, note))
@@ -354,7 +358,7 @@ int dk_translation_next(struct dk_translation *t, struct dk_note *note)
 		if (step(t) && note_at(t, note))
 			return 1;
 		/* clear what a rejected note may have set */
-		memset(note, 0, sizeof(*note));
+		*note = empty;
 	}
 	return 0;
 }

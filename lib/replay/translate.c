@@ -51,7 +51,8 @@ DK_REPLAY_RUN(translate)
 	dk_translate(&t, from, to, set);
 	dk_replay_put_hex(r, t.result.bits);
 	dk_replay_put(r, "\n");
-	while (dk_translation_next(&t, &r->note))
+	r->note.size = sizeof(r->note);
+	while (dk_translation_next(&t, &r->note) > 0)
 		put_note(r, &r->note);
 	return 0;
 }

@@ -814,10 +814,10 @@ dk_diag._fields_ = [
 ]
 
 dk_note._fields_ = [
+    ("size", c.c_uint32),
     ("kind", c.c_uint32),
     ("from_kind", c.c_uint32),
     ("to_kind", c.c_uint32),
-    ("reserved", c.c_uint32),
     ("name", c.c_char * 128),
     ("other", c.c_char * 128),
 ]

@@ -2,6 +2,7 @@
 """Defines sets of keys, and translates them between releases of PyTorch."""
 from __future__ import annotations
 
+import ctypes
 import errno
 from dataclasses import dataclass
 from typing import Callable, Iterator, Optional, Union
@@ -284,7 +285,8 @@ class Translation:
     def _of(cls, source: KeySet, to: _keys.Layout) -> Translation:
         t, note, notes = _abi.dk_translation(), _abi.dk_note(), []
         lib.dk_translate(t, source.layout._ptr, to._ptr, source.bits)
-        while lib.dk_translation_next(t, note):
+        note.size = ctypes.sizeof(note)
+        while lib.dk_translation_next(t, note) > 0:
             kinds = [lib.dk_kind_name(k).decode() for k in (note.from_kind, note.to_kind)]
             notes += [Note(word, note.name.decode(), note.other.decode(), *kinds)
                       for flag, word in _NOTES.items() if note.kind & flag]

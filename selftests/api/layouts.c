@@ -276,12 +276,12 @@ static u64 translate(const char *from, const char *to, const char *set)
 	const struct dk_layout *a = dk_layout_find(from, NULL);
 	struct dk_translation t;
 	struct dk_keyset ks = { 0 };
-	static struct dk_note n;
+	static struct dk_note n = { .size = sizeof(n) };
 
 	notes[0] = 0;
 	CHECK_OK(dk_keyset_parse(a, set, &ks, &t_why));
 	dk_translate(&t, a, dk_layout_find(to, NULL), ks);
-	while (dk_translation_next(&t, &n)) {
+	while (dk_translation_next(&t, &n) > 0) {
 		if (n.kind & DK_NOTE_LOST)
 			add_note("-", n.name, "");
 		if (n.kind & DK_NOTE_RENAMED)
@@ -296,6 +296,11 @@ static u64 translate(const char *from, const char *to, const char *set)
 			add_note(n.other, "^", n.name);
 	}
 	CHECK(!dk_translation_next(&t, &n));
+	CHECK_INT(n.size, sizeof(n));
+	/* refuses: dk_translation_next EINVAL BAD_SIZE */
+	n.size--;
+	CHECK_INT(dk_translation_next(&t, &n), -EINVAL);
+	n.size++;
 	return t.result.bits;
 }
 
@@ -373,12 +378,12 @@ static void translate_and_back(const struct dk_layout *a, const struct dk_layout
 {
 	struct dk_keyset in = { bits & dk_layout_full(a).bits };
 	struct dk_translation t, back;
-	static struct dk_note n;
+	static struct dk_note n = { .size = sizeof(n) };
 	unsigned int kinds = 0;
 
 	dk_translate(&t, a, b, DK_KEYSET(bits));
 	CHECK(!(t.result.bits & ~dk_layout_full(b).bits));
-	while (dk_translation_next(&t, &n))
+	while (dk_translation_next(&t, &n) > 0)
 		kinds |= n.kind;
 	CHECK(bits == in.bits || (kinds & DK_NOTE_LOST));
 	dk_translate(&back, b, a, t.result);

@@ -90,7 +90,7 @@ static int fail_foreign_key(struct request *q, const char *name)
 {
 	const struct dk_layout *l = NULL;
 	struct dk_translation t;
-	struct dk_note n;
+	struct dk_note n = { .size = sizeof(n) };
 	unsigned int key;
 
 	while ((l = dk_layout_next(l)) && dk_key_parse(l, name, 0, &key, NULL))
@@ -98,7 +98,7 @@ static int fail_foreign_key(struct request *q, const char *name)
 	if (!l)
 		return STATUS_OK;
 	dk_translate(&t, l, q->layout, dk_key_set(l, key));
-	while (dk_translation_next(&t, &n) && !(n.kind & DK_NOTE_RENAMED))
+	while (dk_translation_next(&t, &n) > 0 && !(n.kind & DK_NOTE_RENAMED))
 		;
 	return fail(q, STATUS_BAD_INPUT, name, n.kind & DK_NOTE_RENAMED ? n.other : NULL,
 		    "layout %s has no dispatch key \"%.127s\", but layout %s has",

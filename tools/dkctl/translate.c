@@ -36,7 +36,7 @@ static char *printed(const struct dk_translation *t)
 static void text(struct dk_translation *t, const char *print)
 {
 	char name[DK_NAME_MAX];
-	struct dk_note n;
+	struct dk_note n = { .size = sizeof(n) };
 
 	printf("0x%llx (layout %s)\n", (unsigned long long)t->set.bits,
 	       dk_layout_name(t->from));
@@ -45,7 +45,7 @@ static void text(struct dk_translation *t, const char *print)
 	printf("  printed            %s\n", print);
 	printf("  top key            %s\n",
 	       dk_key_name(t->to, dk_keyset_key(t->to, t->result), name));
-	while (dk_translation_next(t, &n))
+	while (dk_translation_next(t, &n) > 0)
 		put_note(&n);
 }
 
@@ -76,7 +76,7 @@ static void json_note(struct json *j, const struct dk_note *n)
 static void json(struct request *q, struct dk_translation *t, const char *print)
 {
 	char name[DK_NAME_MAX];
-	struct dk_note n;
+	struct dk_note n = { .size = sizeof(n) };
 	struct json j;
 
 	json_begin(&j, stdout, q);
@@ -88,7 +88,7 @@ static void json(struct request *q, struct dk_translation *t, const char *print)
 	json_string(&j, "printed", print);
 	json_string(&j, "top_key", dk_key_name(t->to, dk_keyset_key(t->to, t->result), name));
 	json_array(&j, "notes");
-	while (dk_translation_next(t, &n))
+	while (dk_translation_next(t, &n) > 0)
 		json_note(&j, &n);
 	json_end(&j);
 }
