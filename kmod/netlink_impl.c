@@ -292,14 +292,18 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 }
 
-/* Does the same as sort_few(), with counting sort. Returns false if allocation fails. */
+/*
+ * Does the same as sort_few(), with counting sort. Returns false if allocation fails. The memory is
+ * not charged to the user, because a user over the limit of its control group would sleep, with the
+ * registry's lock held. The lock also limits it to one request at a time.
+ */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	u32 keys = dk_layout_keys(op->reg->layout), i, n;
 	const struct dkc_reg *r = NULL;
 	u32 *place;
 
-	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL_ACCOUNT);
+	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);
 	place = kvcalloc(keys, sizeof(*place), GFP_KERNEL);
 	if (!impls->reg || !place) {
 		kvfree(impls->reg);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests how much work is done for requests of an unprivileged user in one hold of the registry's
-# lock, with many operators, functions and devices.
+# lock, with many operators, functions and devices, and that a request does not sleep in it.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh
@@ -12,4 +12,5 @@ need_netlink dk_crowd
 echo "TAP version 13"
 must_load dispatchkey dk_crowd
 run_tap python "$here/bounds.py"
+run_tap python "$here/throttle.py"
 finish

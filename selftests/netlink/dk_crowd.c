@@ -39,7 +39,7 @@
 
 #define MOST_OPS	65536
 #define MOST_DEVICES	256
-#define MOST_FUNCTIONS	4096
+#define MOST_FUNCTIONS	65536
 
 DK_OP(crowd_one, "crowd::one", (struct dk_obj *x), (x), (x));
 
