@@ -6,13 +6,11 @@
 #include "fail_alloc.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
-ssize_t __real_getline(char **line, size_t *size, FILE *f);
 
 static long left = -1;		/* allocations before the one that fails; -1: none fails */
 static unsigned int paused;
@@ -61,9 +59,4 @@ void *__wrap_calloc(size_t n, size_t size)
 void *__wrap_realloc(void *p, size_t size)
 {
 	return fails() ? NULL : __real_realloc(p, size);
-}
-
-ssize_t __wrap_getline(char **line, size_t *size, FILE *f)
-{
-	return fails() ? -1 : __real_getline(line, size, f);
 }

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=232
+planned=234
 count=0
 failed=0
 
@@ -671,6 +671,19 @@ refused 'this word has a control character or is not UTF-8: \xff' \
 	"key $(printf '\377') CPU"
 refused "this command is longer than 65536 bytes: key" \
 	"key $(head -c 65536 /dev/zero | tr '\0' x)"
+for words in "replay -" "schema -"; do
+	what="$words: a line of 200 MB is refused with 100 MB of memory"
+	# a sanitizer reserves more addresses than this
+	# shellcheck disable=SC3045
+	if (ulimit -v 100000 && "$DKCTL" key CPU) >/dev/null 2>&1; then
+		# shellcheck disable=SC2086,SC3045
+		head -c 200M /dev/zero | (ulimit -v 100000 && "$DKCTL" $words) >"$tmp/out" 2>"$tmp/err"
+		grep -qE 'longer than 65536 bytes|has a NUL byte' "$tmp/err"
+		result $? "$what"
+	else
+		skip "$what" "the memory cannot be limited"
+	fi
+done
 
 printf 'translate pytorch-2.7 v1 CPU|Fake|Python\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ "$(sed 1d "$tmp/out")" = "top Fake -> Python" ]

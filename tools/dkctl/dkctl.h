@@ -3,7 +3,7 @@
 #ifndef DKCTL_H
 #define DKCTL_H
 
-/* For getline(), fopencookie() and SIGPIPE; this must be the first header. */
+/* For fopencookie() and SIGPIPE; this must be the first header. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -206,6 +206,12 @@ struct text_stream {
 FILE *text_begin(struct text_stream *t);
 /* Closes @f. Returns false if an allocation failed; otherwise, the caller frees t->text. */
 bool text_end(struct text_stream *t, FILE *f);
+
+/*
+ * read_line.c: like getline(), but *line has a fixed size, and the end of a line that is longer
+ * than any valid one is left out
+ */
+ssize_t read_line(char **line, FILE *f);
 
 /* escape.c: prints bytes other than printable ASCII and tabs as \xNN */
 void print_escaped(FILE *f, const char *s, size_t len);

@@ -278,12 +278,12 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 	bool bare = false;
 	unsigned long commands = 0;
 	char *line = NULL, *command;
-	size_t size = 0, len;
+	size_t len;
 	ssize_t got;
 	int err;
 
 	s->has_help = f == stdin;
-	for (s->line = 1; (got = getline(&line, &size, f)) >= 0; s->line++) {
+	for (s->line = 1; (got = read_line(&line, f)) >= 0; s->line++) {
 		len = end_line(line, (size_t)got);
 		if (s->line == 1 && f == stdin)
 			bare = strncmp(line, "> ", 2);
@@ -297,7 +297,7 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 			keep_refusal(s, command);
 		commands++;
 	}
-	/* getline() also fails for lack of memory, without an error of the stream */
+	/* read_line() also fails for lack of memory, without an error of the stream */
 	err = got < 0 && !feof(f) ? errno : 0;
 	report_refusal(s, NULL);
 	free(line);

@@ -87,7 +87,6 @@ int session_prompt(struct session *s, struct dk_replay *r)
 {
 	bool more = true;
 	char *line = NULL;
-	size_t size = 0;
 	ssize_t len;
 	int err = 0;
 
@@ -100,7 +99,7 @@ int session_prompt(struct session *s, struct dk_replay *r)
 	while (more) {
 		printf("> ");
 		fflush(stdout);
-		len = getline(&line, &size, stdin);
+		len = read_line(&line, stdin);
 		if (len < 0) {
 			err = feof(stdin) ? 0 : errno;
 			printf("\n");

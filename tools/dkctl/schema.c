@@ -163,11 +163,10 @@ static int print_lines(struct request *q)
 	unsigned long number = 0;
 	int status = STATUS_OK;
 	char *line = NULL;
-	size_t size = 0;
 	ssize_t len = 0;
 	int err;
 
-	while (status == STATUS_OK && (len = getline(&line, &size, stdin)) >= 0) {
+	while (status == STATUS_OK && (len = read_line(&line, stdin)) >= 0) {
 		if (len && line[len - 1] == '\n')
 			line[--len] = '\0';
 		number++;
@@ -177,7 +176,7 @@ static int print_lines(struct request *q)
 		else if (len)
 			status = print_line(q, line, number);
 	}
-	/* getline() also fails for lack of memory, without an error of the stream */
+	/* read_line() also fails for lack of memory, without an error of the stream */
 	err = len < 0 && !feof(stdin) ? errno : 0;
 	free(line);
 	if (err)

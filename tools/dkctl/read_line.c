@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Reads lines of any length in limited memory, unlike getline(). */
+#include "dkctl.h"
+#include "replay.h"
+
+#include <stdlib.h>
+
+/* Longer than any valid line, even with "> ". Schemas are shorter than commands. */
+#define KEPT	(DK_REPLAY_LINE_MAX + 3)
+
+ssize_t read_line(char **line, FILE *f)
+{
+	size_t n = 0;
+	int c;
+
+	if (!*line)
+		*line = malloc(KEPT + 1);
+	if (!*line)
+		return -1;
+	do {
+		c = getc_unlocked(f);
+		if (c != EOF && n < KEPT)
+			(*line)[n++] = (char)c;
+	} while (c != EOF && c != '\n');
+	(*line)[n] = '\0';
+	return c == EOF && (!n || ferror(f)) ? -1 : (ssize_t)n;
+}
