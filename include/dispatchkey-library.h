@@ -198,10 +198,12 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 
 /**
  * dk_handle_release() - release one registration and wait for its running calls
- * @lib: its library
- * @h: the handle; does nothing if it is NULL or has no registration
+ * @lib: its library; does nothing if NULL
+ * @h: the handle; does nothing if NULL
  *
- * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory.
+ * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory. If @h has
+ * no registration, another thread may be releasing it, so this function waits for all running
+ * calls of the library's provider.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as
