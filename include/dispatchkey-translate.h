@@ -66,6 +66,7 @@ struct dk_note {
  * @result: the set in the other layout
  * @stage: private
  * @at: private
+ * @reserved: zero
  */
 struct dk_translation {
 	const struct dk_layout *from;
@@ -74,6 +75,7 @@ struct dk_translation {
 	struct dk_keyset result;
 	__u32 stage;
 	__u32 at;
+	__u64 reserved[2];
 };
 
 /**

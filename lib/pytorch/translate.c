@@ -124,11 +124,9 @@ static u64 translate_blocks(const struct dk_translation *t)
 void dk_translate(struct dk_translation *t, const struct dk_layout *from,
 		  const struct dk_layout *to, struct dk_keyset ks)
 {
-	t->from = dkc_layout(from);
-	t->to = dkc_layout(to);
-	t->set = ks;
-	t->stage = STAGE_BITS;
-	t->at = 0;
+	*t = (struct dk_translation){
+		.from = dkc_layout(from), .to = dkc_layout(to), .set = ks, .stage = STAGE_BITS,
+	};
 	t->result.bits = translate_backends(t) | translate_blocks(t) | translate_keys(t);
 }
 

@@ -829,6 +829,7 @@ dk_translation._fields_ = [
     ("result", dk_keyset),
     ("stage", c.c_uint32),
     ("at", c.c_uint32),
+    ("reserved", c.c_uint64 * 2),
 ]
 
 dk_provider._fields_ = [
