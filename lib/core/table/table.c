@@ -349,6 +349,13 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op)
 	return base ? base : dkc_table_resolve(table->op_flags);
 }
 
+const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 device)
+{
+	const struct dkc_device_tables *tab = dkc_table_devices(table);
+
+	return tab ? dkc_device_tables_table(tab, device) : table;
+}
+
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;

@@ -124,13 +124,7 @@ static inline const struct dkc_device_tables *dkc_table_devices(const struct dkc
 }
 
 /* Returns the table for objects on @device: the table of the device, if it has functions. */
-static inline const struct dkc_table *dkc_table_of_device(const struct dkc_table *table,
-							  u32 device)
-{
-	const struct dkc_device_tables *tab = dkc_table_devices(table);
-
-	return tab ? dkc_device_tables_table(tab, device) : table;
-}
+const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 device);
 
 static inline bool dkc_is_gated(const struct dkc_table *table)
 {
