@@ -504,6 +504,28 @@ static void floating_point(void)
 	CHECK_INT(dk_arg_set(&decl, args, 0, v, &t_why), -EPROTOTYPE);
 }
 
+/* A number has 1 to 8 bytes. With another size in its description, it is taken to have 8. */
+static void number_of_a_wrong_size(void)
+{
+	static const struct dk_param param[] = {
+		{ .name = "none", .kind = DK_ARG_UINT },
+		{ .name = "large", .kind = DK_ARG_INT, .offset = 8, .size = 9 },
+	};
+	struct dk_value v[] = {
+		{ .kind = DK_ARG_UINT, .u = ~0ull },
+		{ .kind = DK_ARG_INT, .i = -5 },
+	};
+	struct dk_op_decl decl = t_decl("arguments::sizes");
+	u64 args[2];
+
+	decl.param = param;
+	decl.num_params = 2;
+	decl.args_size = sizeof(args);
+	CHECK_OK(dk_args_pack(&decl, v, 2, args, sizeof(args), &t_why));
+	CHECK_INT(args[0], ~0ull);
+	CHECK_INT(args[1], -5);
+}
+
 /* SEMANTICS 6.1: an undefined tensor has two keys, an absent one none. */
 static void undefined_and_absent_objects(void)
 {
@@ -581,6 +603,7 @@ static void number_of_objects(void)
 }
 
 T_SUITE(arguments,
+	T(number_of_a_wrong_size),
 	T(undefined_and_absent_objects),
 	T(call_uses_keys_of_all_list_elements),
 	T(list_without_items_is_absent),

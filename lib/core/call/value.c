@@ -84,7 +84,7 @@ int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
 static bool fits(const struct dk_param *p, const struct dk_value *v)
 {
 	bool negative = v->kind == DK_ARG_INT && v->i < 0;
-	u64 top = ~0ULL >> (64 - 8 * p->size);
+	u64 top = ~0ULL >> (64 - 8 * width(p));
 
 	if (p->kind == DK_ARG_UINT)
 		return !negative && v->u <= top;
