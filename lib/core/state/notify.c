@@ -97,8 +97,6 @@ void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
 	};
 
 	dkc_assert_writer(reg);
-	if (!reg->notifiers)
-		return;
 	dkc_backend_text(reg, backend, name);
 	notify_all(&event);
 }
