@@ -107,9 +107,7 @@ static const char *choose_prefix(const struct tensor_layout *t,
 {
 	bool dense = !t->prefix[0];
 
-	if (t->reason == DK_WHY_DEVICE_MKLDNN)
-		return dkc_streq(d->name, "CPU") ? t->prefix : NULL;
-	if (d->kind == DEVICE_OLD || (d->kind == DEVICE_PLAIN && !dense))
+	if (d->kind == DEVICE_PLAIN && !dense)
 		return NULL;
 	if (d->kind == DEVICE_BACKEND && dense && is_quantized)
 		return "Quantized";
