@@ -296,18 +296,12 @@ static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 	unsigned int b = dk_key_backend(l, key), i;
 	const char *private = b ? reg->private_backend[b]->name : "";
 	char name[DK_NAME_MAX], low[2] = "";
-	size_t len, tail;
 
-	dk_key_name(l, key, name);
 	if (!private[0]) {
-		dkc_put(t, name);
+		dkc_put(t, dk_key_name(l, key, name));
 		return;
 	}
-	len = strlen(name);
-	tail = strlen(l->backend_names[b]);
-	if (len >= tail && dkc_streq(name + len - tail, l->backend_names[b]))
-		name[len - tail] = 0;
-	dkc_put(t, name);
+	dkc_put(t, dkc_key_prefix(l, dk_key_functionality(l, key)));
 	for (i = 0; private[i]; i++) {
 		low[0] = dkc_lower(private[i]);
 		dkc_put(t, low);
