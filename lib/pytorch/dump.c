@@ -239,7 +239,7 @@ static u64 argument_mask(const char *schema)
 	while (*schema && *schema != ')') {
 		for (schema++; *schema == ' '; schema++)
 			;
-		if (*schema && *schema != ')' && *schema != '*')
+		if (*schema != '*')
 			mask = mask << 1 | is_dispatched_on(schema);
 		schema = argument_end(schema);
 	}
