@@ -45,7 +45,7 @@ struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend)
 int dk_is_backend_key(const struct dk_layout *l, unsigned int key)
 {
 	l = dkc_layout(l);
-	return l->has_sets && dk_key_functionality(l, key) != 0 &&
+	return dk_key_functionality(l, key) != 0 &&
 	       dk_keyset_has_all(DK_KEYSET(l->alias_set[DKC_ALIAS_EXPLICIT]),
 				 dk_key_set(l, key));
 }
