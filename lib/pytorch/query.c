@@ -143,13 +143,11 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 		return err;
 	op = op_after(reg, after);
 	if (op) {
-		info->flags = op->definer ? op->flags : 0;
-		info->num_impls = op->num_regs;
-		info->max_objs = dkc_max_objs(op);
-		info->is_defined = !!op->definer;
-		info->is_dangling = dkc_op_dangles(op);
-		info->reserved[0] = 0;
-		info->reserved[1] = 0;
+		*info = (struct dk_op_info){
+			.size = sizeof(*info), .flags = op->definer ? op->flags : 0,
+			.num_impls = op->num_regs, .max_objs = dkc_max_objs(op),
+			.is_defined = !!op->definer, .is_dangling = dkc_op_dangles(op),
+		};
 		dkc_strcpy(info->name, op->name, sizeof(info->name));
 		dkc_strcpy(info->definer, op->definer ? op->definer->name : "",
 			   sizeof(info->definer));
