@@ -4,10 +4,11 @@
 
 /* A small layout with all keys that tables need. */
 #define SMALL_HEAD	"layout small\nbackends CPU PrivateUse1\n"
-#define SMALL_KEYS							\
+#define SMALL_NAMES							\
 	"functionalities Undefined Dense* NestedTensor* BackendSelect "	\
 	"ADInplaceOrView AutogradOther AutogradFunctionality* "		\
-	"AutogradNestedTensor PythonDispatcher\n"
+	"AutogradNestedTensor PythonDispatcher"
+#define SMALL_KEYS	SMALL_NAMES "\n"
 #define SMALL_ALIASES							\
 	"aliases Autograd CompositeImplicitAutograd "			\
 	"CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd " \
@@ -89,21 +90,27 @@ static int turn_served(struct dk_call *c, struct dk_obj *x, int *depth)
 	return 0;
 }
 
-/* Returns v1 with another name, and with its last two functionalities exchanged. */
-static struct dk_layout *turned_around(void)
+/* Returns the text of v1 with other words of the same length. Valid until the next call. */
+static char *v1_with(const char *were, const char *are)
 {
-	static const char were[] = "PreDispatch PythonDispatcher";
-	static const char are[] = "PythonDispatcher PreDispatch";
 	static char text[8192];
-	struct dk_layout *l;
 	char *at;
 
 	CHECK(dk_layout_describe(dk_layout_find("v1", NULL), text, sizeof(text)) <
 	      sizeof(text));
 	at = strstr(text, were);
-	if (!CHECK(at))
-		return NULL;
-	memcpy(at, are, sizeof(are) - 1);
+	if (CHECK(at))
+		memcpy(at, are, strlen(are));
+	return text;
+}
+
+/* Returns v1 with another name, and with its last two functionalities exchanged. */
+static struct dk_layout *turned_around(void)
+{
+	char *text = v1_with("PreDispatch PythonDispatcher", "PythonDispatcher PreDispatch");
+	struct dk_layout *l;
+	char *at;
+
 	at = strstr(text, "layout v1");
 	if (!CHECK(at))
 		return NULL;
@@ -266,10 +273,76 @@ static void size_of_a_text_is_limited(void)
 	dk_layout_free(l);
 }
 
+/* A layout with 250 entries: 16 backends, 15 keys for each of them, and 10 other keys. */
+#define LARGE(more)							\
+	"layout large\nbackends CPU PrivateUse1 " EIGHT("B") "C1 C2 C3 C4 C5 C6\n" \
+	SMALL_NAMES " D1* D2* D3* D4* D5* D6* D7* D8* D9* Da* Db* Dc* P1 P2 P3 P4" more "\n" \
+	SMALL_ALIASES "tables\n"
+
+static void register_at_all_entries(struct dk_provider *prov, const struct dk_op_decl *decl,
+				    const struct dk_layout *l)
+{
+	unsigned int n = dk_layout_entries(l) - 1, i;
+	struct dk_impl *impls = t_alloc(n * sizeof(*impls));
+	struct dk_op *op = dk_op_get(t_reg, decl->name);
+	struct dk_obj x = { 0 };
+
+	for (i = 0; i < n; i++)
+		impls[i] = t_impl(decl, dk_slot_key(l, i + 1), i % T_FUNCTIONS);
+	CHECK_OK(dk_impls_register(prov, impls, n, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	for (i = 0; i < n; i++) {
+		x.ks = dk_key_set(l, impls[i].key);
+		CHECK_STR(t_route_label(op, &x, NULL), impls[i].label);
+	}
+	dk_op_put(op);
+	CHECK_OK(dk_provider_unregister(prov));
+	t_free(impls);
+}
+
+static void tables_have_at_most_250_entries(void)
+{
+	struct dk_layout *l = dk_layout_parse(LARGE(" P5"), &t_why);
+	struct dk_provider prov = DK_PROVIDER("large");
+	struct dk_op_decl decl = t_decl("large::op");
+
+	CHECK_INT(dk_layout_entries(l), 251);
+	CHECK_INT(dk_layout_knows(l), DK_KNOWS_SETS);
+	CHECK(!dk_registry_alloc(l, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NO_TABLE);
+	dk_layout_free(l);
+	l = dk_layout_parse(LARGE(""), &t_why);
+	CHECK_INT(dk_layout_entries(l), 250);
+	t_reg = dk_registry_alloc(l, 0, &t_why);
+	dk_layout_free(l);
+	if (!CHECK(t_reg))
+		return;
+	prov.layout = "large";
+	prov.registry = t_reg;
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
+	register_at_all_entries(&prov, &decl, dk_registry_layout(t_reg));
+	t_close();
+}
+
+/* Lines after the lists, such as "strict", may differ. */
+static void refused_as_v1(const char *were, const char *are)
+{
+	char *text = v1_with(were, are), *end = strstr(text, "\nstrict");
+
+	if (CHECK(end))
+		*end = 0;
+	refused(text, DK_WHY_LAYOUT_TAKEN, "v1");
+}
+
 static void layout_names_are_unique(void)
 {
 	struct dk_layout *l;
 
+	refused_as_v1("Lazy", "Lary");
+	refused_as_v1("Vulkan", "Vulcan");
+	refused_as_v1("Sparse* SparseCsr*", "Sparse  SparseCsr*");
+	refused_as_v1("Autograd CompositeImplicitAutograd", "CompositeImplicitAutograd Autograd");
 	/* refuses: dk_layout_parse EEXIST LAYOUT_TAKEN */
 	refused("layout v1\nbackends CPU\nfunctionalities Undefined Dense* X",
 		DK_WHY_LAYOUT_TAKEN, "v1");
@@ -360,6 +433,7 @@ T_SUITE(layout_texts,
 	T(below_uses_the_layout_of_the_registry),
 	T(invalid_texts_are_refused),
 	T(size_of_a_text_is_limited),
+	T(tables_have_at_most_250_entries),
 	T(layout_names_are_unique),
 	T(printed_layouts_parse_back),
 	T(strict_parsing_without_names_is_refused));
