@@ -352,6 +352,31 @@ static void change_succeeds_without_a_counter(void)
 	dk_op_put(op);
 }
 
+/*
+ * A function is removed, and a fallback serves its calls instead. If there is memory for the table
+ * only after the removal, the fallback gets its counter together with the table.
+ */
+static void table_that_is_built_later_has_counters(void)
+{
+	static const struct dk_impl own = DK_IMPL(tick, DK_PYTHON, c_here);
+	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, DK_PYTHON);
+	static struct dk_provider guest;
+
+	c_open(0);
+	CHECK_OK(dk_fallback_register(&c_prov, &c_fallback, &t_why));
+	t_join(&guest, "guest");
+	CHECK_OK(dk_impls_register(&guest, &own, 1, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(dk_impls_withdraw(&guest, &own, &t_why));
+	CHECK(dk_test_fail_alloc(0));
+	CHECK_OK(dk_provider_drain(&guest));
+	CHECK_OK(c_call_tick(x));
+	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), 1);
+	CHECK_INT(c_uncounted(), 0);
+	t_unregister(&guest);
+}
+
 /* Registers a function without memory for its counter. */
 static void register_uncounted(const struct dk_impl *impl, struct dk_op *op)
 {
@@ -434,6 +459,7 @@ T_SUITE(stats_changes,
 	T(many_functions),
 	T(counters_are_used_again),
 	T(enable_fails_without_memory),
+	T(table_that_is_built_later_has_counters),
 	T(change_succeeds_without_a_counter),
 	T(enable_gives_one_of_two_counters),
 	T(refused_change_gives_one_of_two_counters));
