@@ -43,7 +43,7 @@ static void deadline_names_the_call(void)
 	in = v_inside_at(0);
 	CHECK_STR(in.op, "visit::stay");
 	CHECK_STR(in.label, "stay_guest");
-	CHECK(in.thread && in.thread_name[0]);
+	CHECK(in.thread && in.thread_name[0] && !strchr(in.thread_name, '\n'));
 	CHECK_INT(in.device, 0);
 	CHECK_INT(in.ms, 0);
 	check_no_call_from(1);
