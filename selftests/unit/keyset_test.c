@@ -543,6 +543,7 @@ TEST(keysets_that_do_not_parse)
 		{ "dispatchkeyset()", "dispatchkeyset" },
 		{ "0x", "0x" },
 		{ "0x1g", "0x1g" },
+		{ "1x10", "1x10" },
 		{ "0x10000000000000000", "0x10000000000000000" },
 		{ "1", "1" },
 		{ "65537", "65537" },
