@@ -178,6 +178,29 @@ static void no_lower_rule_serves(void)
 	end();
 }
 
+/* So many changes that one of them waits for a grace period, to free what was replaced. */
+static void change_often(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		add(&of_new);
+		withdraw(&of_new);
+	}
+	add(&of_new);
+}
+
+/* The call is in a read-side critical section, so the changes must not wait. */
+static void many_changes_do_not_wait_for_the_call(void)
+{
+	begin(DK_AUTOGRAD_CPU, true);
+	add(trap);
+	add(&of_below);
+	of_new.key = DK_AUTOGRAD_CPU;
+	CHECK_INT(call_op_at_trap(AUTOGRAD_CPU, change_often), NEW);
+	end();
+}
+
 /* ---- two definitions without a signature, each with its own function --------------- */
 
 static const struct dk_param old_param = { .name = "old", .kind = DK_ARG_POINTER };
@@ -438,6 +461,7 @@ static void call_of_a_withdrawn_function_is_counted(void)
 T_SUITE(change_inside_call,
 	T(no_call_is_lost),
 	T(no_lower_rule_serves),
+	T(many_changes_do_not_wait_for_the_call),
 	T(function_gets_its_own_description),
 	T(array_changes_at_one_instant),
 	T(call_retries_if_its_table_is_freed),
