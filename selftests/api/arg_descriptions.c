@@ -73,6 +73,21 @@ static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_o
 	CHECK(f->boxed);
 }
 
+/* The frame's memory has been used before. */
+static void run_unboxed(struct dk_op_decl *decl, int *n)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	const struct dk_obj *objs[] = { &x };
+	struct dk_frame f;
+
+	memset(&f, 0xa5, sizeof(f));
+	CHECK_OK(dk_call_enter_op(&f, op, decl, &local, objs, 1));
+	CHECK(!f.boxed);
+	CHECK_INT(dk_call_described(&f.call)->num_params, 2);
+	CHECK_OK(parcel_run(&f, &x, n));
+	dk_call_leave(&f);
+}
+
 static void call_undescribed(unsigned int flags)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER) |
@@ -97,6 +112,13 @@ static void call_undescribed(unsigned int flags)
 	CHECK_OK(parcel_run(&f, &x, &n));
 	dk_call_leave(&f);
 	CHECK_INT(n, 444);
+	/* a function that is not boxed passes its arguments on to a boxed call */
+	decl.sig = parcel_op.sig;
+	run_unboxed(&decl, &n);
+	CHECK_INT(n, 545);
+	/* the signature was compared, so the fast path makes the next call */
+	run_unboxed(&decl, &n);
+	CHECK_INT(n, 646);
 	/* another type is refused */
 	decl.sig = "(long n)";
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
