@@ -37,7 +37,8 @@ static void serves(const struct t_given *given, unsigned int n)
 				   want.label;
 
 		if (!CHECK_STR(t_serves(op, 0, key), want.label) ||
-		    !CHECK_INT(t_rule_served(), want.rule))
+		    !CHECK_INT(t_rule_served(), want.rule) ||
+		    !CHECK_INT(dk_op_is_served(op, key, &t_why), want.rule != DK_PROV_MISSING))
 			break;
 		if (!want.is_fallthrough && !CHECK_STR(t_route_label(op, &x, NULL), goes))
 			break;
