@@ -28,6 +28,17 @@ static void check_no_call_from(unsigned int i)
 	CHECK_INT(dk_provider_inside(&v_guest, i, &in), -ENOENT);
 }
 
+/* Returns the milliseconds at the end of the reason. */
+static u64 ms_in_reason(void)
+{
+	const char *s = strrchr(t_why.name, ']');
+	u64 ms = 0;
+
+	for (s = s ? s + 2 : ""; *s >= '0' && *s <= '9'; s++)
+		ms = 10 * ms + *s - '0';
+	return ms;
+}
+
 static void deadline_names_the_call(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -83,8 +94,12 @@ static void deadline_names_the_call(void)
 	while (CHECK_INT(dk_provider_unregister_timeout(&v_guest, 50, &t_why), -ETIMEDOUT) &&
 	       !(ms = v_inside_at(0).ms))
 		;
-	w_sleep_us(3000);
+	w_sleep_us(50000);
 	CHECK(v_inside_at(0).ms > ms);
+	/* so is the time in the reason, whichever wait reports the call */
+	ms = v_inside_at(0).ms;
+	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
+	CHECK(ms_in_reason() >= ms);
 	v_release(&v);
 	CHECK_OK(dk_provider_unregister_timeout(&v_guest, V_LONG_MS, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
