@@ -390,6 +390,24 @@ out:
 	t_free(again);
 }
 
+static void lists_are_printed_in_short_lines(void)
+{
+	static const char lines[] =
+		SMALL_HEAD
+		"functionalities Undefined Dense* NestedTensor* BackendSelect ADInplaceOrView\n"
+		"functionalities AutogradOther AutogradFunctionality* AutogradNestedTensor\n"
+		"functionalities PythonDispatcher\n"
+		"aliases Autograd CompositeImplicitAutograd CompositeImplicitAutogradNestedTensor\n"
+		"aliases CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional\n"
+		"tables\n";
+	struct dk_layout *l = dk_layout_parse(SMALL, &t_why);
+	char text[sizeof(lines)];
+
+	CHECK_INT(dk_layout_describe(l, text, sizeof(text)), sizeof(lines) - 1);
+	CHECK_STR(text, lines);
+	dk_layout_free(l);
+}
+
 static void printed_layouts_parse_back(void)
 {
 	struct dk_layout *all = dk_layout_parse(SMALL "strict Dense CPU PrivateUse1\n",
@@ -435,5 +453,6 @@ T_SUITE(layout_texts,
 	T(size_of_a_text_is_limited),
 	T(tables_have_at_most_250_entries),
 	T(layout_names_are_unique),
+	T(lists_are_printed_in_short_lines),
 	T(printed_layouts_parse_back),
 	T(strict_parsing_without_names_is_refused));
