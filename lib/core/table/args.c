@@ -90,7 +90,8 @@ void dkc_args_give(struct dk_op *op, struct dkc_args *args)
 	struct dkc_args *first = dkc_deref_locked(op->args, op->reg);
 
 	dkc_assert_writer(op->reg);
-	if (!args || args == first)
+	/* @args is NULL only if there is no copy yet */
+	if (args == first)
 		return;
 	*args_link(&first, args) = args->next;
 	args->next = first;
