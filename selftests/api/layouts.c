@@ -36,7 +36,8 @@ static void unknown_data_is_refused(void)
 /* SEMANTICS 1.6: a registry's strict parser accepts the name of PrivateUse1 in capitals only. */
 static void strict_parsing_with_a_bound_name(void)
 {
-	unsigned int key = 77;
+	static struct dk_provider prov;
+	unsigned int key = 77, backend;
 
 	r_open();
 	/*
@@ -69,6 +70,11 @@ static void strict_parsing_with_a_bound_name(void)
 	t_open("v1", 0);
 	CHECK_OK(dk_registry_key_parse_strict(t_reg, "PRIVATEUSEONE", &key, &t_why));
 	CHECK_INT(key, DK_PRIVATEUSE1);
+	/* only letters have capitals */
+	t_join(&prov, "prov");
+	CHECK_OK(dk_backend_join(&prov, "a~z", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_registry_key_parse_strict(t_reg, "AutogradA~Z", &key, &t_why));
+	CHECK_INT(key, DK_AUTOGRAD_PRIVATEUSE1);
 	t_close();
 }
 

@@ -203,7 +203,8 @@ TEST(releases)
 	};
 	static const char *const none[] = {
 		"pytorch-2.1", "pytorch-2.3.1", "pytorch-2.13", "pytorch-2.140",
-		"pytorch-2.14.", "pytorch-2.14.x", "pytorch-2.14.1.2", "pytorch-2",
+		"pytorch-2.14.", "pytorch-2.14.x", "pytorch-2.14-1", "pytorch-2.14.1.2",
+		"pytorch-2",
 		"pytorch-2.14+cu130", "v1.0", "v1.1", "PyTorch-2.14", "", "pytorch-2.4-pre",
 		"pytorch-2.6.0+trimmed", "pytorch-2.6+trimmed", "2.5", "v2.1.2", "2.140", "2.6.",
 		"vv2.6", "V2.6", "v", "2", "v2",
