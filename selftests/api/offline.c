@@ -183,6 +183,26 @@ static void operator_without_its_fallback_is_reported(void)
 	CHECK_STR(t_why.name, "offline::op at edu");
 }
 
+static int serve_all(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
+/* A fallback that may sleep never served an atomic operator. */
+static void atomic_operator_without_a_fallback_is_not_reported(void)
+{
+	static const struct dk_impl fallback = DK_FALLBACK(DK_PRIVATEUSE1, serve_all);
+	struct dk_op_decl atomic = t_decl("offline::atomic");
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&one, "one");
+	CHECK_OK(dk_backend_join(&one, "edu", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_op_define(&one, &atomic, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_fallback_register(&one, &fallback, &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+}
+
 static void provider_unregisters_while_offline(void)
 {
 	setup(0, true);
@@ -360,6 +380,7 @@ T_SUITE(offline,
 	T(no_table_for_an_offline_device),
 	T(offline_fallbacks_do_not_serve),
 	T(operator_without_its_fallback_is_reported),
+	T(atomic_operator_without_a_fallback_is_not_reported),
 	T(provider_unregisters_while_offline),
 	T(released_name_comes_online),
 	T(no_such_backend),
