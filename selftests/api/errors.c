@@ -73,6 +73,11 @@ static void names_and_sets(void)
 	r_close();
 }
 
+static int serve_all(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
 static void registries(void)
 {
 	static struct dk_impl changing;
@@ -108,6 +113,18 @@ static void registries(void)
 	CHECK_INT(t_why.reason, DK_WHY_TABLE);
 	CHECK_STR(t_why.name, "r::def");
 	changing.flags = 0;
+	CHECK_OK(dk_impls_unregister(&r_a, &changing, &t_why));
+	/* a fallback without the flag of atomic functions does not serve an atomic operator */
+	r_atomic = t_decl("r::atomic");
+	CHECK_OK(dk_op_define(&r_a, &r_atomic, DK_OP_ATOMIC, &t_why));
+	changing = (struct dk_impl)DK_FALLBACK(DK_CPU, serve_all);
+	changing.flags |= DK_IMPL_F_ATOMIC;
+	CHECK_OK(dk_fallback_register(&r_a, &changing, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	changing.flags &= ~DK_IMPL_F_ATOMIC;
+	CHECK_INT(dk_registry_check(t_reg, &t_why), -EILSEQ);
+	CHECK_STR(t_why.name, "r::atomic");
+	changing.flags |= DK_IMPL_F_ATOMIC;
 	t_unregister(&r_a);
 	t_close();
 }
