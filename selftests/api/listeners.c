@@ -52,6 +52,7 @@ static void listener_is_notified_of_definitions_and_functions(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
 	struct dk_impl impls[2] = { t_impl(&a, DK_CPU, 1), t_impl(&b, DK_CUDA, 2) };
+	struct dk_impl fallback = t_fallthrough(NULL, DK_PYTHON);
 	struct dk_library lib = DK_LIBRARY(&prov, DEF, "t", DK_UNDEFINED);
 	struct dk_op_decl c = t_decl("c");
 	struct dk_handle h = { NULL };
@@ -74,6 +75,10 @@ static void listener_is_notified_of_definitions_and_functions(void)
 	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	check_events(&one, "-t::a ");
+	/* nor of fallbacks, which belong to no operator */
+	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
+	CHECK_OK(dk_impls_unregister(&prov, &fallback, &t_why));
+	check_events(&one, "");
 	CHECK_OK(dk_listener_unregister(&two.l));
 	CHECK_OK(dk_listener_unregister(&two.l));
 	CHECK_OK(dk_library_register(&lib, &t_why));
