@@ -18,11 +18,15 @@ static void name_stays_bound_after_unregister(void)
 {
 	static const char *const names[] = { "alpha", "beta", "gamma" };
 	static struct dk_provider third, fourth;
+	struct dk_obj card;
 	unsigned int b, i;
 
 	setup();
-	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &b, &t_why));
+	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, NULL, &t_why));
+	CHECK_OK(dk_backend_find(t_reg, "edu", &b, &t_why));
 	CHECK_INT(b, DK_BACKEND_PRIVATEUSE1);
+	CHECK_OK(dk_device_register(&edu, b, "card", NULL, NULL, 0, NULL, &t_why));
+	CHECK_OK(dk_device_find(t_reg, "card", &card, &t_why));
 	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
 	t_join(&third, "third");
 	for (i = 0; i < 2; i++)
