@@ -288,6 +288,11 @@ static u64 translate(const char *from, const char *to, const char *set)
 	CHECK_OK(dk_keyset_parse(a, set, &ks, &t_why));
 	dk_translate(&t, a, dk_layout_find(to, NULL), ks);
 	while (dk_translation_next(&t, &n) > 0) {
+		/* what only some notes have is empty in the others */
+		if (n.kind & (DK_NOTE_ADDED | DK_NOTE_ALONE))
+			CHECK_INT(n.from_kind, 0);
+		if (n.kind & (DK_NOTE_ADDED | DK_NOTE_ALONE | DK_NOTE_LOST))
+			CHECK_STR(n.other, "");
 		if (n.kind & DK_NOTE_LOST)
 			add_note("-", n.name, "");
 		if (n.kind & DK_NOTE_RENAMED)
