@@ -210,15 +210,14 @@ void dkc_registry_unlock_flush(struct dk_registry *reg)
  */
 static const char *user_of(struct dk_registry *reg)
 {
-	struct dk_op *op;
+	const struct dk_op *op;
 	u32 pos = 0;
 
 	if (reg->providers)
 		return reg->providers->name;
-	while ((op = dkc_op_next(reg, &pos)))
-		if (op->holders)
-			return op->name;
-	return NULL;
+	/* without providers, operators exist only while they are held */
+	op = dkc_op_next(reg, &pos);
+	return op ? op->name : NULL;
 }
 
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
