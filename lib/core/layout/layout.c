@@ -39,8 +39,6 @@ enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key)
 	if (key < l->nf)
 		return dkc_is_per_backend(l, key) ? DK_KIND_BUILDING_BLOCK :
 						    DK_KIND_FUNCTIONALITY;
-	if (key == l->nf)
-		return DK_KIND_SENTINEL;
 	if (key < l->first_alias)
 		return dkc_key_place(l, key).b ? DK_KIND_PER_BACKEND : DK_KIND_SENTINEL;
 	return key < dk_layout_keys(l) ? DK_KIND_ALIAS : DK_KIND_NONE;
