@@ -245,8 +245,9 @@ static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *s
 	for (b = 0; b < l->nb; b++)
 		if (sc->key->barred >> b & 1)
 			slot_remove(slots, first + b);
-	if (!sc->key->ambiguous || !slot_in(sc->unserved, other))
+	if (!sc->key->ambiguous)
 		return;
+	/* if a function serves AutogradOther, its id replaces this one later */
 	ids[other] = DKC_ID_AMBIGUOUS;
 	slot_remove(sc->unserved, other);
 }
