@@ -71,8 +71,8 @@ static void def_impl_schema_mismatch(void)
 	t_close();
 }
 
-/* states: 11.2.4 */
-static void def_with_inference(void)
+/* Defines an operator with a function, whose schema it gets. */
+static void define_inferred(__u32 alias_analysis, const char *dump)
 {
 	static struct dk_library lib = DK_LIBRARY(&o_provider, DEF, "dispatch", DK_UNDEFINED);
 	static struct dk_impl fn;
@@ -81,16 +81,31 @@ static void def_with_inference(void)
 	o_open();
 	lib.debug = "registered at here";
 	bare = t_decl("op");
+	bare.alias_analysis = alias_analysis;
 	fn = t_impl(&bare, DK_UNDEFINED, 1);
 	fn.schema = "(Tensor _0) -> Tensor _0";
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_def_impl(&lib, &bare, 0, &fn, NULL, &t_why));
 	o_op = t_get("dispatch::op");
 	if (CHECK(o_op))
-		o_check_dump("schema: dispatch::op(Tensor _0) -> Tensor _0\n"
-			   "debug: registered at here\nalias analysis kind: CONSERVATIVE\n"
-			   "CompositeImplicitAutograd[alias]: f1 :: (Tensor _0) -> Tensor _0 "
-			   "[ boxed unboxed ]\n");
+		o_check_dump(dump);
+}
+
+#define DUMP_OF_INFERRED(kind)						\
+	"schema: dispatch::op(Tensor _0) -> Tensor _0\n"			\
+	"debug: registered at here\nalias analysis kind: " kind "\n"		\
+	"CompositeImplicitAutograd[alias]: f1 :: (Tensor _0) -> Tensor _0 "	\
+	"[ boxed unboxed ]\n"
+
+/* states: 11.2.4 */
+static void def_with_inference(void)
+{
+	define_inferred(DK_ALIAS_DEFAULT, DUMP_OF_INFERRED("CONSERVATIVE"));
+}
+
+static void def_with_inference_and_alias_analysis(void)
+{
+	define_inferred(DK_ALIAS_PURE_FUNCTION, DUMP_OF_INFERRED("PURE_FUNCTION"));
 }
 
 /* If a declaration has a schema but no alias analysis kind, the kind is FROM_SCHEMA. */
@@ -495,6 +510,7 @@ T_SUITE(dispatch,
 	T(def),
 	T(def_impl_schema_mismatch),
 	T(def_with_inference),
+	T(def_with_inference_and_alias_analysis),
 	T(defined_with_a_schema),
 	T(def_only),
 	T(impl_only),
