@@ -251,6 +251,7 @@ static void boxed_function_gets_matching_description(void)
 {
 	struct dk_param turned[2] = { parcel_op.param[1], parcel_op.param[0] };
 	struct dk_op_decl untyped = undescribed(), bare = undescribed(), own = parcel_op;
+	struct dk_op_decl untyped_own = parcel_op;
 	struct dk_param foreign[2] = { parcel_op.param[0], parcel_op.param[1] };
 	long before = dk_test_allocs(), round = 0;
 	unsigned int i;
@@ -266,7 +267,10 @@ static void boxed_function_gets_matching_description(void)
 	own.param = foreign;
 	CHECK_INT(kind_seen(&parcel_op, &own), DK_ARG_OBJECT);
 	CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
-	/* without signatures, the description of the caller is used, if there is one */
+	/* without one of the signatures, the description of the caller is used, if there is one */
+	untyped_own.param = foreign;
+	untyped_own.sig = NULL;
+	CHECK_INT(kind_seen(&parcel_op, &untyped_own), DK_ARG_POINTER);
 	untyped.param = turned;
 	untyped.num_params = 2;
 	untyped.args_size = sizeof(struct parcel_args);

@@ -226,6 +226,7 @@ static void values_are_packed_and_read(void)
 		{ .kind = DK_ARG_STRING, .str = "text" },
 		{ .kind = DK_ARG_POINTER, .ptr = &result },
 	};
+	struct dk_op_decl other_size = kinds_op;
 	struct dk_value got;
 	struct kinds_args a;
 	unsigned int i;
@@ -246,6 +247,8 @@ static void values_are_packed_and_read(void)
 	CHECK_INT(dk_arg_find(&kinds_op, "i64"), 4);
 	/* refuses: dk_arg_find ENOENT NO_PARAM */
 	CHECK_INT(dk_arg_find(&kinds_op, "j"), -ENOENT);
+	other_size.size--;
+	CHECK_INT(dk_arg_find(&other_size, "i64"), -ENOENT);
 	/* refuses: dk_arg_get ENOENT NO_PARAM */
 	CHECK_INT(dk_arg_get(&kinds_op, &a, 7, &got), -ENOENT);
 	/* refuses: dk_arg_set ENOENT NO_PARAM */
@@ -258,6 +261,11 @@ static void values_are_packed_and_read(void)
 	v[2].i = -129;
 	/* refuses: dk_arg_set EINVAL ARG_RANGE */
 	CHECK_INT(dk_arg_set(&kinds_op, &a, 2, v + 2, &t_why), -EINVAL);
+	v[3].i = 65536;
+	CHECK_INT(dk_arg_set(&kinds_op, &a, 3, v + 3, &t_why), -EINVAL);
+	v[3].i = -1;
+	CHECK_INT(dk_arg_set(&kinds_op, &a, 3, v + 3, &t_why), -EINVAL);
+	CHECK_INT(a.u16_, 65535);
 	/* refuses: dk_args_pack EINVAL ARG_RANGE */
 	CHECK_INT(dk_args_pack(&kinds_op, v, 7, &a, sizeof(a), &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_ARG_RANGE);
