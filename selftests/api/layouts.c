@@ -101,6 +101,8 @@ static void compute_key_refuses_unknown_words(void)
 		BAD_DEVICE_TYPE, "cuda:");
 	REFUSED(dk_compute_key(NULL, NULL, NULL, "cuda:x", &key, &t_why), EINVAL,
 		BAD_DEVICE_TYPE, "cuda:x");
+	REFUSED(dk_compute_key(NULL, NULL, NULL, "cuda:0x", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "cuda:0x");
 	REFUSED(dk_compute_key(old, NULL, NULL, "mtia", &key, &t_why), EINVAL,
 		BAD_DEVICE_TYPE, "mtia");
 	REFUSED(dk_compute_key(old, NULL, "jagged", NULL, &key, &t_why), EINVAL,
