@@ -378,6 +378,8 @@ static void fallbacks(void)
 	bad.flags = 0;
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, FALLBACK_FUNCTION,
 		"boxed");
+	bad.label = NULL;
+	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, FALLBACK_FUNCTION, "");
 	/* refuses: dk_fallback_register EINVAL NO_FUNCTION */
 	bad = good;
 	bad.fn = NULL;

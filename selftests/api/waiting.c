@@ -24,6 +24,7 @@ static void check_no_call_from(unsigned int i)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 
+	CHECK_INT(dk_provider_inside(NULL, i, &in), -ENOENT);
 	/* refuses: dk_provider_inside ENOENT NOT_THERE */
 	CHECK_INT(dk_provider_inside(&v_guest, i, &in), -ENOENT);
 }
