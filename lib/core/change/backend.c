@@ -186,7 +186,6 @@ void dkc_backends_release(struct dkc_provider *prov)
 			pb->alone = NULL;
 	}
 	prov->joined = 0;
-	prov->reg->generation++;
 }
 
 int dk_backend_release(struct dk_registry *reg, const char *name,
