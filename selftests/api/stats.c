@@ -52,6 +52,27 @@ static void each_call_is_counted(void)
 	count_every_call_path(0);
 }
 
+static void count_ambiguous_call(unsigned int flags)
+{
+	static const struct dk_impl both[] = {
+		DK_IMPL(tick, DK_COMPOSITE_IMPLICIT_AUTOGRAD, c_here),
+		DK_IMPL(tick, DK_FPGA, c_here),
+	};
+
+	c_open(flags);
+	CHECK_OK(dk_impls_register(&c_prov, both, ARRAY_SIZE(both), &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(c_call_tick(t_obj(DK_KEY_BITS(DK_AUTOGRAD_OTHER))), -ENOTUNIQ);
+	CHECK_INT(c_missing(), 1);
+	t_close();
+}
+
+static void ambiguous_call_is_counted(void)
+{
+	count_ambiguous_call(0);
+	count_ambiguous_call(DK_REGISTRY_FORCE_RESOLVE);
+}
+
 /*
  * By rule 4, a composite implicit function does not serve the autograd key of a backend that has a
  * function of its own. So the fallback serves it.
@@ -329,6 +350,7 @@ static void refusals(void)
 
 T_SUITE(stats,
 	T(each_call_is_counted),
+	T(ambiguous_call_is_counted),
 	T(fallback_of_a_device_is_counted),
 	T(call_counts_for_the_device_of_a_second_object),
 	T(same_device_call_is_counted),
