@@ -56,6 +56,7 @@ static void end(void)
 struct thread_calls {
 	unsigned int n;		/* number of calls, all entered at once */
 	bool leaves_at_end;		/* whether a destructor leaves the calls */
+	bool calls_before;		/* whether a call is made before them, and has ended */
 	pthread_key_t key;
 	unsigned int rounds;	/* of destructors before the calls are left */
 	int error;
@@ -116,9 +117,12 @@ static void leave_in_destructor(void *data)
 static void *enter_and_end(void *data)
 {
 	struct thread_calls *v = data;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
 	if (v->leaves_at_end)
 		v->error = -pthread_setspecific(v->key, v);
+	if (v->calls_before)
+		v->error = visit_at(op, &dk_local_default, &x);
 	if (!v->error)
 		enter(v);
 	return NULL;
@@ -131,6 +135,23 @@ static void run_and_end(struct thread_calls *v)
 	CHECK_OK(pthread_create(&thread, NULL, enter_and_end, v));
 	pthread_join(thread, NULL);
 	CHECK_OK(v->error);
+}
+
+/* When the destructor makes a call, liburcu has removed the thread, and its record is freed. */
+static void destructor_calls_without_a_record(void)
+{
+	struct thread_calls *v = thread_calls_new(0);
+
+	begin();
+	v->leaves_at_end = true;
+	v->calls_before = true;
+	v->rounds = 2;
+	t_first_call();
+	CHECK_OK(pthread_key_create(&v->key, leave_in_destructor));
+	run_and_end(v);
+	pthread_key_delete(v->key);
+	t_free(v);
+	end();
 }
 
 static void destructor_leaves_calls(void)
@@ -467,6 +488,7 @@ static void fork_in_a_grace_period(void)
 
 T_SUITE(thread_exit,
 	T(destructor_leaves_calls),
+	T(destructor_calls_without_a_record),
 	T(last_destructor_round_leaves_calls),
 	T(thread_ends_inside_calls),
 	T(call_cannot_be_left_on_another_thread),
