@@ -613,8 +613,9 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 #define DK__FLAGS		0
 #define DK__GATED		0
 /*
- * Read @first_direct again: a copy needs a register, and redispatches take more instructions.
- * For dk__load() gcc keeps the address in a register, which is good in a redispatch only.
+ * Both read @first_direct again: a copy would need a register, and redispatches would take more
+ * instructions. gcc keeps the address that dk__load() reads in a register. That saves an
+ * instruction in a redispatch, but costs one in a call.
  */
 #define dk__direct(table, copy)	dk__load((table)->first_direct)
 #define dk__direct_first(table, how, copy)				\

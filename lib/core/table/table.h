@@ -117,7 +117,7 @@ static inline bool dkc_is_counted(const struct dkc_table *table)
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__COUNTS);
 }
 
-/* A table with an odd @direct has no device tables, and may have counters. */
+/* @direct is even in a table that has device tables, and odd in a table that has counters. */
 static inline const struct dkc_device_tables *dkc_table_devices(const struct dkc_table *table)
 {
 	return table->direct & DK__COUNTS ? NULL : table->devices;
