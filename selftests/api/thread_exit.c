@@ -140,9 +140,14 @@ static void run_and_end(struct thread_calls *v)
 /* When the destructor makes a call, liburcu has removed the thread, and its record is freed. */
 static void destructor_calls_without_a_record(void)
 {
-	struct thread_calls *v = thread_calls_new(0);
+	struct thread_calls *v;
 
+#ifdef DKC_TSAN
+	t_skip("ThreadSanitizer ends the thread before the last round of destructors");
+	return;
+#endif
 	begin();
+	v = thread_calls_new(0);
 	v->leaves_at_end = true;
 	v->calls_before = true;
 	v->rounds = 2;
