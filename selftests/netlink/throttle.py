@@ -24,25 +24,31 @@ def write(directory, name, text):
         stream.write(text)
 
 
+def make_group(top):
+    """Makes a control group that is always over its limit. Returns its directory, or None if the
+    kernel cannot limit memory in this way."""
+    group = os.path.join(top, "dispatchkey-throttle")
+    try:
+        write(top, "cgroup.subtree_control", "+memory")
+        os.mkdir(group)
+        write(group, "memory.high", "0")
+    except OSError:
+        return None
+    return group
+
+
 @contextlib.contextmanager
 def control_group():
-    """Makes a control group that is always over its limit, and deletes it at the end. Yields its
-    directory, or None if the kernel cannot limit memory in this way."""
+    """Yields what make_group() returns, and deletes the group at the end."""
     with tempfile.TemporaryDirectory() as top:
-        group = os.path.join(top, "dispatchkey-throttle")
         if subprocess.run(["mount", "-t", "cgroup2", "none", top], check=False).returncode:
             yield None
             return
         try:
-            write(top, "cgroup.subtree_control", "+memory")
-            os.mkdir(group)
-            write(group, "memory.high", "0")
-            yield group
-        except FileNotFoundError:
-            yield None
+            yield make_group(top)
         finally:
-            if os.path.isdir(group):
-                os.rmdir(group)
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(os.path.join(top, "dispatchkey-throttle"))
             subprocess.run(["umount", top], check=True)
 
 
