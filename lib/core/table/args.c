@@ -49,8 +49,7 @@ static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl
 	const struct dk_op_decl *copy = &args->decl;
 	u32 i;
 
-	if (copy->num_params != num_params(decl) ||
-	    copy->args_size != decl->args_size || copy->call_abi != decl->call_abi ||
+	if (copy->num_params != num_params(decl) || copy->args_size != decl->args_size ||
 	    copy->sig_mark != sig)
 		return false;
 	for (i = 0; i < copy->num_params; i++)
