@@ -697,10 +697,12 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	unsigned long b = dk__top_backend(ks);
 	const unsigned long place = how & DK__HOW_MASKED ? 0 : dk__place(ks, b);
 	const struct dk__table *table = dk__keep(slot, op, how);
-	const struct dk__count *at = NULL;
 	__u64 masked = ks;
 	unsigned long id = dk__lookup(table, &masked, b, place, how);
 	__u32 direct;
+#if DK__GATED
+	const struct dk__count *at;
+#endif
 
 	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
 		id = DK__FOR_SLOW_PATH;
@@ -728,12 +730,11 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 		}
 		if (dk__direct(table, direct) < DK__COUNTED || id < table->lowest)
 			goto find;
-		at = dk__counter_of(table, id);
 #if DK__GATED
 		if (direct >= DK__SLEEPS)
 			goto enter;
 #endif
-		dk__add_count(at);
+		dk__add_count(dk__counter_of(table, id));
 	}
 found:
 	found->entry = dk__entry_of(table, id);
@@ -743,8 +744,7 @@ found:
 #if DK__GATED
 enter:
 	dk__fill(c, masked, dk__entry_of(table, id), op, made, local);
-	if (dk__load(table->first_direct) == DK__SLEEPS)
-		at = NULL;
+	at = dk__load(table->first_direct) == DK__SLEEPS ? NULL : dk__counter_of(table, id);
 	if (dk__enter_gate(c, slot, at, how)) {
 		found->entry = c->entry;
 		return 1;

@@ -329,6 +329,38 @@ static void changing(void)
 	test("the memory is freed", released > before);
 }
 
+static int on_the_card(struct dk_call *c, struct dk_obj *x, int left)
+{
+	return 5;
+}
+
+/* Tests a function of a device. The operator may sleep, so its calls enter the gate. */
+static void owned(void)
+{
+	static const struct dk_impl card = DK_IMPL(deep, DK_DENSE, on_the_card);
+	struct dk_stat s = { .size = sizeof(s) };
+	unsigned int backend = 0;
+	struct dk_obj x;
+	__u32 number = 0;
+	int err;
+
+	prov = (struct dk_provider)DK_PROVIDER("owned");
+	err = dk_bare_arena(memory, sizeof(memory));
+	err = err ? err : dk_provider_register(&prov, &why);
+	err = err ? err : dk_op_define(&prov, &deep_op, 0, &why);
+	err = err ? err : dk_backend_join(&prov, "owned", 0, 0, &backend, &why);
+	err = err ? err : dk_device_register(&prov, backend, "card", NULL, &card, 1, &number, &why);
+	x = dk_obj_on(backend, number);
+	/* after the first call, calls take the fast path */
+	test("the function of a device is called",
+	     !err && deep(&x, 1) == 5 && deep(&x, 1) == 5);
+	test("counters are enabled", !dk_stats_enable(NULL, &why));
+	test("its calls are counted",
+	     deep(&x, 1) == 5 && !dk_op_stat(deep_op.op, 0, &s) && s.count == 1);
+	test("the provider is unregistered",
+	     !dk_stats_disable(NULL, &why) && !dk_provider_unregister(&prov));
+}
+
 static void small(void)
 {
 	test("an arena of 12 KiB", !dk_bare_arena(memory, 12 * 1024));
@@ -339,7 +371,7 @@ static void small(void)
 }
 
 /*
- * arena [SIZE | nested | deferred | changing | small] - without an argument, the arena is large
+ * arena [SIZE | nested | deferred | changing | owned | small] - without an argument, the arena is large
  * enough
  */
 int main(int argc, char **argv)
@@ -351,6 +383,8 @@ int main(int argc, char **argv)
 		deferred();
 	else if (argc > 1 && argv[1][0] == 'c')
 		changing();
+	else if (argc > 1 && argv[1][0] == 'o')
+		owned();
 	else if (argc > 1 && argv[1][0] == 's')
 		small();
 	else if (argc > 1)

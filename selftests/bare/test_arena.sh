@@ -20,6 +20,14 @@ links() {
 		$cc -std=gnu11 -Wall -I"$st_top/include" -I"$st_top/uapi" -o "$dir/arena" \
 			"$st_top/selftests/bare/arena.c" "$dir/bare/$cc/bare.o"
 }
+# The program is compiled again, because calls are inlined in it.
+defined() {
+	clang -std=gnu11 -Wall -fsanitize=undefined -fsanitize-trap=undefined -I"$st_top/include" \
+		-I"$st_top/uapi" -o "$dir/trapping" "$st_top/selftests/bare/arena.c" \
+		"$dir/bare/$cc/bare.o" || return
+	"$dir/trapping" && "$dir/trapping" nested && "$dir/trapping" deferred &&
+		"$dir/trapping" owned
+}
 fits() { # SIZE WORD
 	"$dir/arena" "$1" >"$dir/log" && grep -q "^ok 1 $2$" "$dir/log"
 }
@@ -45,6 +53,12 @@ diag "$("$dir/arena" small | sed -n 's/^# //p')"
 ok "nested calls are made and counted" "$dir/arena" nested
 ok "calls are deferred and completed" "$dir/arena" deferred
 ok "a function registers other functions" "$dir/arena" changing
+ok "a function of a device is called and counted" "$dir/arena" owned
+if command -v clang >/dev/null; then
+	ok "calls have no undefined behaviour" defined
+else
+	skip "calls have no undefined behaviour" "no clang"
+fi
 ok "with every size, requests that do not fit are refused" every_size
 ok "everything fits in 64 KiB" fits 65536 served
 finish
