@@ -371,8 +371,8 @@ static void small(void)
 }
 
 /*
- * arena [SIZE | nested | deferred | changing | owned | small] - without an argument, the arena is large
- * enough
+ * arena [SIZE | nested | deferred | changing | owned | small] - without an argument, the arena is
+ * large enough
  */
 int main(int argc, char **argv)
 {
