@@ -618,10 +618,10 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
  * redispatch. In a call, a plain read after a barrier is better.
  */
 #define dk__direct(table, copy)	dk__load((table)->first_direct)
+#define dk__direct_first(table, how, copy)	dk__direct_again(table, how)
 
-DK__ALWAYS_INLINE __u32 dk__direct_first(const struct dk__table *table, int how, __u32 copy)
+DK__ALWAYS_INLINE __u32 dk__direct_again(const struct dk__table *table, int how)
 {
-	(void)copy;
 	if (!(how & DK__HOW_MASKED))
 		return dk__load(table->first_direct);
 	dk__barrier();
