@@ -196,14 +196,13 @@ static bool write_key_name(struct dk_nl_writer *w, int type,
 			   const struct dk_registry *reg, unsigned int key)
 {
 	const struct dk_layout *l = reg->layout;
-	unsigned int b = dk_key_backend(l, key);
-	const char *bound = reg->private_backend[b]->name;
+	struct dkc_place place = dkc_key_place(l, key);
+	const char *bound = reg->private_backend[place.b]->name;
 	size_t kept;
 
-	if (b)
-		return dk_nl_write_texts(w, type,
-					 dkc_key_prefix(l, dk_key_functionality(l, key)),
-					 bound[0] ? bound : l->backend_names[b]);
+	if (place.b)
+		return dk_nl_write_texts(w, type, dkc_key_prefix(l, place.f),
+					 bound[0] ? bound : l->backend_names[place.b]);
 	if (key < l->nf && !dkc_private_end(reg, l->functionality_prints[key], &kept))
 		return dk_nl_write_text(w, type, l->functionality_prints[key]);
 	return write_any_key_name(w, type, reg, key);
@@ -220,15 +219,16 @@ int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *
 static u32 impl_flags(const struct dk_registry *reg, const struct dkc_reg *r,
 		      const struct dk_impl *impl, bool is_top)
 {
+	const struct dkc_block *b = dkc_block_of(r);
 	u32 flags = 0;
 
 	if (impl->flags & DK_IMPL_F_FALLTHROUGH)
 		flags |= DK_NL_IMPL_FALLTHROUGH;
 	if (impl->flags & DK_IMPL_F_BOXED)
 		flags |= DK_NL_IMPL_BOXED;
-	if (dkc_block_of(r)->prov && !dkc_may_serve(r))
+	if (b->prov && !dkc_may_serve(r))
 		flags |= DK_NL_IMPL_OFFLINE;
-	else if (dkc_reg_op(r) ? is_top : r == dkc_fallback_of(reg, false, r->slot, NULL))
+	else if (b->fallback ? r == dkc_fallback_of(reg, false, r->slot, NULL) : is_top)
 		flags |= DK_NL_IMPL_ACTIVE;
 	return flags;
 }
