@@ -293,15 +293,16 @@ static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 			    unsigned int key)
 {
 	const struct dk_layout *l = reg->layout;
-	unsigned int b = dk_key_backend(l, key), i;
-	const char *private = b ? reg->private_backend[b]->name : "";
+	struct dkc_place at = dkc_key_place(l, key);
+	const char *private = at.b ? reg->private_backend[at.b]->name : "";
 	char name[DK_NAME_MAX], low[2] = "";
+	unsigned int i;
 
 	if (!private[0]) {
 		dkc_put(t, dk_key_name(l, key, name));
 		return;
 	}
-	dkc_put(t, dkc_key_prefix(l, dk_key_functionality(l, key)));
+	dkc_put(t, dkc_key_prefix(l, at.f));
 	for (i = 0; private[i]; i++) {
 		low[0] = dkc_lower(private[i]);
 		dkc_put(t, low);

@@ -25,14 +25,13 @@ const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f)
 
 char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX])
 {
-	unsigned int f = dk_key_functionality(l, key);
-	unsigned int b = dk_key_backend(l, key);
+	struct dkc_place at = dkc_key_place(l, key);
 
 	if (key < l->nf)
 		return join(buf, l->functionality_names[key], "");
 	if (key > l->nf && key < l->first_alias)
-		return join(buf, dkc_key_prefix(l, f),
-			    b ? l->backend_names[b] : l->sentinel);
+		return join(buf, dkc_key_prefix(l, at.f),
+			    at.b ? l->backend_names[at.b] : l->sentinel);
 	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
 		return join(buf, l->alias_names[key - l->first_alias], "");
 	return join(buf, "UnknownUnknown", "");
