@@ -611,7 +611,6 @@ static void number_of_objects(void)
 }
 
 T_SUITE(arguments,
-	T(number_of_a_wrong_size),
 	T(undefined_and_absent_objects),
 	T(call_uses_keys_of_all_list_elements),
 	T(list_without_items_is_absent),
@@ -624,4 +623,5 @@ T_SUITE(arguments,
 	T(number_of_objects),
 	T(values_are_packed_and_read),
 	T(values_of_any_type),
-	T(floating_point));
+	T(floating_point),
+	T(number_of_a_wrong_size));
