@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringhash.h>
 #include <linux/tracepoint-defs.h>
 #include <linux/types.h>
 #include <linux/wait_bit.h>

@@ -20,6 +20,8 @@ void *memmove(void *dst, const void *src, size_t n);
 #define strlen(s)		dkc_strlen(s)
 size_t dkc_strlen(const char *s);
 
+#include "../stringhash.h"
+
 void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
 #define kvzalloc(size, gfp)	dkc_bare_alloc(size)

@@ -45,6 +45,7 @@
 #include <string.h>
 
 #include "../compiler.h"
+#include "../stringhash.h"
 
 /* lib/system.c */
 void *dkc_zalloc(size_t size);

@@ -5,37 +5,20 @@
  */
 #include "state.h"
 
-static struct dk_op removed;	/* marks slots of removed operators, so that searches continue */
+static struct dk_op removed;	/* in the slots of removed operators */
 
-/* Hashes a name word by word. The last word overlaps the one before it. */
-static u32 name_hash(const char *name, size_t len)
-{
-	u64 hash = len, word = 0;
-	size_t i;
-
-	for (i = 0; i + sizeof(word) < len; i += sizeof(word)) {
-		memcpy(&word, name + i, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 32;
-	}
-	if (len >= sizeof(word))
-		memcpy(&word, name + len - sizeof(word), sizeof(word));
-	else
-		for (i = 0; i < len; i++)
-			word = word << 8 | (u8)name[i];
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-	return hash >> 32;
-}
-
-/* Compares names of the same length word by word, like name_hash(). */
+/* Compares names of the same length word by word. The last word overlaps the one before it. */
 static inline bool same_name(const char *a, const char *b, size_t len)
 {
 	u64 x, y;
-	size_t i;
+	size_t i = 0;
 
-	if (len < sizeof(x))
-		return !memcmp(a, b, len);
-	for (i = 0; i + sizeof(x) < len; i += sizeof(x)) {
+	if (len < sizeof(x)) {
+		while (i < len && a[i] == b[i])
+			i++;
+		return i == len;
+	}
+	for (; i + sizeof(x) < len; i += sizeof(x)) {
 		memcpy(&x, a + i, sizeof(x));
 		memcpy(&y, b + i, sizeof(y));
 		if (x != y)
@@ -57,19 +40,34 @@ static u32 next_slot(const struct dkc_optab *tab, u32 slot)
 	return slot + 1 < tab->size ? slot + 1 : 0;
 }
 
+/* Returns the tags of the slots. A free slot has tag 0. */
+static u8 *tags_of(const struct dkc_optab *tab)
+{
+	return (u8 *)&tab->slot[tab->size];
+}
+
+static u8 tag_of(u32 hash)
+{
+	return hash | 1;
+}
+
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 {
 	const struct dkc_optab *tab = dkc_deref(reg->ops, reg);
-	size_t len = name ? strlen(name) : 0;
+	u64 hashlen = name ? hashlen_string(NULL, name) : 0;
+	u32 hash = hashlen_hash(hashlen), len = hashlen_len(hashlen), i;
 	struct dk_op *op;
-	u32 i;
+	u8 tag;
 
 	if (!tab || !len)
 		return NULL;
-	for (i = first_slot(tab, name_hash(name, len)); (op = dkc_deref(tab->slot[i], reg));
-	     i = next_slot(tab, i))
-		if (op->name_len == len && op != &removed && same_name(op->name, name, len))
+	for (i = first_slot(tab, hash); (tag = READ_ONCE(tags_of(tab)[i])); i = next_slot(tab, i)) {
+		if (tag != tag_of(hash))
+			continue;
+		op = dkc_deref(tab->slot[i], reg);	/* NULL: about to be inserted */
+		if (op && op->name_len == len && same_name(op->name, name, len))
 			return op;
+	}
 	return NULL;
 }
 
@@ -107,6 +105,7 @@ static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 		i = next_slot(tab, i);
 	tab->used++;
 	rcu_assign_pointer(tab->slot[i], op);
+	WRITE_ONCE(tags_of(tab)[i], tag_of(op->hash));
 	return i;
 }
 
@@ -125,7 +124,7 @@ static int optab_reserve(struct dk_registry *reg)
 	if (slots < DKC_FIRST_OPS)
 		slots = DKC_FIRST_OPS;
 	bigger = kvzalloc(offsetof(struct dkc_optab, slot) +
-			  slots * sizeof(bigger->slot[0]), GFP_KERNEL);
+			  slots * (sizeof(bigger->slot[0]) + sizeof(u8)), GFP_KERNEL);
 	if (!bigger)
 		return -ENOMEM;
 	bigger->size = slots;
@@ -144,7 +143,8 @@ static int optab_reserve(struct dk_registry *reg)
 /* Allocates an operator and makes sure that there is a free slot for it. Does not insert it. */
 static struct dk_op *op_new(struct dk_registry *reg, const char *name)
 {
-	size_t len = strlen(name);
+	u64 hashlen = hashlen_string(NULL, name);
+	u32 len = hashlen_len(hashlen);
 	struct dk_op *op;
 
 	op = kvzalloc(offsetof(struct dk_op, name) + len + 1, GFP_KERNEL);
@@ -156,7 +156,7 @@ static struct dk_op *op_new(struct dk_registry *reg, const char *name)
 	}
 	memcpy(op->name, name, len + 1);
 	op->name_len = len;
-	op->hash = name_hash(name, len);
+	op->hash = hashlen_hash(hashlen);
 	op->reg = reg;
 	rcu_assign_pointer(op->table, reg->shutdown ? &dkc_table_shutdown : &dkc_table_undefined);
 	return op;
@@ -362,10 +362,10 @@ void dkc_op_unhold(struct dk_op *op)
 	op->holders -= op->holders != ~0U;
 }
 
-static void op_get(struct dk_op *op)
+static void op_get(struct dk_registry *reg, struct dk_op *op)
 {
 	dkc_op_hold(op);
-	op->reg->num_held++;
+	reg->num_held++;
 }
 
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
@@ -377,7 +377,7 @@ struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
 		return NULL;
 	op = dkc_op_find(reg, name);
 	if (op && dkc_op_alive(op))
-		op_get(op);
+		op_get(reg, op);
 	else
 		op = NULL;
 	mutex_unlock(&reg->lock);
@@ -397,7 +397,7 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
 	found = dkc_op_find(reg, name);
 	dangling = found && dkc_op_dangles(found);
 	if (found && found->definer) {
-		op_get(found);
+		op_get(reg, found);
 		*op = found;
 	}
 	mutex_unlock(&reg->lock);

@@ -17,7 +17,7 @@ struct dk_registry *dkc_registry_locked(struct dk_registry *reg);
 /* True if an operator is defined, has functions or is held. Bound declarations do not count. */
 static inline bool dkc_op_alive(const struct dk_op *op)
 {
-	return op->definer || op->num_regs || op->holders;
+	return op->num_regs || op->holders || op->definer;
 }
 
 /* True if an operator is defined or has functions. Listings show only these. */

@@ -331,7 +331,10 @@ struct dkc_stats {
 	struct dkc_stat_block *block[];
 };
 
-/* Operators in a hash table by name, with open addressing, so that readers need no lock. */
+/*
+ * Operators in a hash table by name, with open addressing, so that readers need no lock. After the
+ * slots there is a byte of the hash for each, so that a search rarely reads other operators.
+ */
 struct dkc_optab {
 	struct rcu_head rcu;
 	u32 size;
