@@ -73,7 +73,7 @@ static inline void dkc_deferred_unlink(struct dk_deferred *d)
 	*d->link = d->next;
 	if (d->next)
 		d->next->link = d->link;
-	/* the last access: pairs with the acquire in dkc_is_deferred() */
+	/* the last access to @d; pairs with the acquire in dkc_is_deferred() */
 	smp_store_release(&d->prov, NULL);
 }
 

@@ -38,7 +38,7 @@
  *			attached. dkc_trace_call() does the same for call tracepoints.
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
  * dkc_thread_depth()	Points to the calling thread's nesting depth of hooked calls. NULL if
- *			the local state counts it.
+ *			the depth is kept in the local state.
  * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
  *			the parameters of a declaration, dkc_schema_compare() with the
  *			schema of a function. Only userspace has the grammar; elsewhere all
@@ -92,8 +92,8 @@ struct dk__count;
 /*
  * A grace period that a caller may stop waiting for. dkc_grace_begin() is called once, with the
  * registry's lock held, and returns false if allocation fails. dkc_grace_wait() returns false if
- * the grace period is not over at @deadline; 0 means no deadline. If the grace period has not
- * begun, it returns false at once. dkc_grace_end() is called when no waiter is left.
+ * the grace period is not over at @deadline; 0 means no deadline. If dkc_grace_begin() failed,
+ * it returns false at once. dkc_grace_end() is called when no waiter is left.
  */
 bool __must_check dkc_grace_begin(struct dkc_grace *g);
 bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);

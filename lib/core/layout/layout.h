@@ -149,7 +149,7 @@ bool __must_check dkc_find_key(const struct dk_layout *l, const char *name, unsi
 /* Accepts only the names that PyTorch's own parser accepts, and no private names of backends. */
 bool __must_check dkc_key_parse_strict(const struct dk_layout *l, const char *name,
 				       unsigned int *key);
-/* Formats the name of a key in PyTorch's source. For a few keys PyTorch prints another name. */
+/* Formats the name that a key has in PyTorch's source. PyTorch prints a few keys differently. */
 char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX]);
 /* Replaces every @from in @name with @to and cuts off what does not fit. */
 void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
@@ -226,7 +226,7 @@ enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
  * Like dkc_refuse(), but with the name of a key. The name is formatted in the stack frame of this
- * function, not of its callers. A request that succeeds ignores the result.
+ * function, not of its callers. A caller that only sets a remark in @why ignores the result.
  */
 int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 		   const struct dk_layout *l, unsigned int key);

@@ -47,8 +47,8 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 }
 
 /*
- * Counts the runs of entries for the same operator. Stops at an entry of unexpected size, which is
- * refused later.
+ * Counts the runs: consecutive entries for the same operator. Stops at an entry of unexpected size,
+ * which is refused later.
  */
 static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
 {

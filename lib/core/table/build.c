@@ -52,9 +52,9 @@ static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 }
 
 /*
- * A provider's fallback never replaces another provider's, so a slot with a function before
- * and after a change has the same function. Fallbacks that are fallthroughs may differ, but no
- * table points to them.
+ * It is enough to compare the sets of slots. A provider's fallback never replaces another
+ * provider's, so a slot that has a function before and after a change has the same one. A
+ * fallthrough may be replaced by another one, but no table points to fallthroughs.
  */
 bool dkc_fallbacks_changed(struct dk_registry *reg)
 {
@@ -80,8 +80,8 @@ bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_tabl
 	for (i = 0; i < reg->scratch->words; i++)
 		any |= table->index->open[i] & f->changed[i];
 	/*
-	 * The tables of devices may have other open slots: rule 4 depends on functions of the
-	 * device.
+	 * The tables of devices may have other open slots than @table, because rule 4 depends on
+	 * the functions of the device.
 	 */
 	return any || table->devices;
 }
@@ -189,7 +189,8 @@ static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, const str
 }
 
 /*
- * Adds the autograd keys that CompositeImplicitAutograd does not serve, because of rules 4 and 6.
+ * Adds to the index key which autograd keys CompositeImplicitAutograd does not serve, because of
+ * rules 4 and 6.
  */
 static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 {
@@ -278,7 +279,7 @@ static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
 }
 
 /*
- * Numbers the slots of a set from @id: consecutive ids with @each, otherwise one id for all.
+ * Assigns ids to the slots of a set: if @each, consecutive ids from @id on, otherwise @id to all.
  * Returns the next free id.
  */
 static unsigned int number_slots(const struct dkc_scratch *sc, const u64 *slots, bool each,

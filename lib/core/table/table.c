@@ -54,8 +54,8 @@ static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 }
 
 /*
- * Builds the table for objects on the device whose first registration is @first or, if it is NULL,
- * for all objects that are not on a device with functions.
+ * Builds the table for objects on the device whose first registration is @first or, if @first is
+ * NULL, for all objects that are not on a device with functions.
  */
 static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg *first,
 					 bool may_sleep)
@@ -164,7 +164,7 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/* True if, with @size <= 64 slots, each device can use the slot that its calls read first. */
+/* True if with @size slots, at most 64, each device gets the slot that its calls read first. */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
 	const struct dkc_reg *r = NULL;
@@ -255,7 +255,7 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 	if (!table)
 		return;
 	tab = (struct dkc_device_tables *)dkc_table_devices(table);
-	/* Drop @table first: a slot that points to it protects its device tables, too. */
+	/* Drop @table first: a slot that points to @table also protects the device tables. */
 	table_drop(reg, table, published);
 	if (!tab)
 		return;

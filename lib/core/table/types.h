@@ -37,7 +37,7 @@ struct dkc_reg {
 	u64 slot : 10;		/* slot of the key; 0 for an alias key or a building block */
 	u64 group : 2;		/* enum dkc_group */
 	u64 of_device : 1;
-	u64 follows : 1;	/* the registration before it in the block is in the same run */
+	u64 follows : 1;	/* the previous registration of the block is in the same run */
 };
 
 #define DKC_MAX_BLOCK	524288	/* functions of a block */
@@ -85,7 +85,7 @@ struct dkc_block {
 /* Counts how often a device or backend was taken offline or brought online. */
 struct dkc_offline {
 	unsigned long switches;		/* each switch cancels the waits that began before */
-	u64 over;	/* a time by which a grace period after the last switch had ended, or 0 */
+	u64 over;	/* a time when a grace period after the last switch was over, or 0 */
 };
 
 struct dkc_device {
@@ -139,7 +139,7 @@ struct dkc_index {
 	u32 n;			/* number of functions */
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
 	u8 used;		/* bit a: alias a serves an entry */
-	/* the rest is read by inlined code: struct dk__index */
+	/* inlined code reads the members below, as a struct dk__index */
 	__aligned_u64 mask[DKC_MAX_BACKENDS];
 	u8 index[];
 };
@@ -226,7 +226,7 @@ struct dkc_table {
 	};
 	const struct dkc_index *index;
 	union {
-		const struct dkc_device_tables *devices;	/* used instead of this, or NULL */
+		const struct dkc_device_tables *devices; /* used instead of this table; or NULL */
 		struct dk__count *counters;	/* if dkc_is_counted(): after the entries */
 	};
 	u32 direct;		/* @lowest, or a constant such as DK__BY_DEVICE */
@@ -289,7 +289,7 @@ struct dk_op {
 	bool changing : 1;
 	bool classed : 1;		/* was defined, so the class, atomic or not, is known */
 	bool sorted : 1;		/* is in the tree of names */
-	bool pinned;			/* a struct dk_op_decl points here for ever */
+	bool pinned;			/* a struct dk_op_decl points here: never free this */
 	bool dead;			/* set while dkc_op_release() tries to free this */
 	bool stale;			/* replaced by another operator of the same name */
 	u8 max_objs;			/* from dkc_max_objs(), or DKC_NOT_COUNTED */
@@ -357,7 +357,7 @@ struct dkc_provider {
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
 	struct dkc_call_map call_map;
-	u64 grace_over;			/* a time by which @grace had ended, or 0 */
+	u64 grace_over;			/* a time when @grace was over, or 0 */
 	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
@@ -418,7 +418,7 @@ struct dk_registry {
 	bool shutdown;
 	bool unpublished;	/* being made or freed: no other thread can use it */
 	u8 tables;		/* published for calls: enum dkc_tables */
-	bool traced, notifies_unlocked;	/* @watched counts tracers; a notifier has @unlocked */
+	bool traced, notifies_unlocked;	/* @watched includes tracers; a notifier has @unlocked */
 	u32 watched;		/* number of hooks, plus 1 for counters, plus 1 for tracers */
 	bool is_default;		/* the default registry, which must not be freed */
 	u32 visitors;			/* number of visits: dkc_registry_visit() */
@@ -436,7 +436,7 @@ struct dk_registry {
 	struct dkc_devmap __rcu *devmap;
 	struct dkc_reg **builtin;		/* fallbacks of a new registry, by slot */
 	struct dkc_reg __rcu **fallback;	/* fallbacks of providers, by slot */
-	/* by number; backends that are not private share an entry that is never bound */
+	/* by number; all backends that are not private share one entry, which is never bound */
 	struct dkc_private_backend *private_backend[DKC_MAX_BACKENDS + 1];
 	struct mutex lock;		/* held by writers */
 	struct dk_op *order, *first;	/* the tree of names, and the first operator: order.c */
