@@ -73,8 +73,8 @@ out:
 }
 
 /*
- * Returns the table of an operator, and stores the argument description of the definition that
- * published it. Called in a read-side critical section.
+ * Returns the table of an operator, and stores the argument description of the definition for which
+ * the table was published. Called in a read-side critical section.
  */
 static const struct dkc_table *table_with_args(const struct dk_op *op,
 					       const struct dkc_args **args)
@@ -93,8 +93,8 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 			break;
 		/*
 		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description belongs
-		 * to a later definition, the earlier definition was removed before, which
-		 * published another table. In that case, the table that is read below differs.
+		 * to a later definition, another table was published before, when the earlier
+		 * definition was removed. In that case, the table that is read below differs.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -244,8 +244,8 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 
 /*
  * Turns a call on the fast path into a call with a frame. Slots must be released in reverse order,
- * frames in any order. So a record in the gate replaces the slot. The record is made before the
- * slot is released, so that a scan always finds the call.
+ * but frames may be released in any order. So a record in the gate replaces the slot. The record is
+ * made before the slot is released, so that a scan always finds the call.
  */
 static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
 {

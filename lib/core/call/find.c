@@ -103,8 +103,8 @@ static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
 
 /*
  * Checks a function that the rules found, and stores it in @req. The rules read what is registered
- * now, but @table may be older. When @table was published, the definition may have been atomic, or
- * the signature unknown.
+ * now, but @table may be older. When @table was published, the operator may have been atomic, or
+ * its signature may have been unknown.
  */
 static int take_found(const struct dkc_table *table, struct dkc_request *req)
 {

@@ -182,8 +182,8 @@ void dkc_change_watched(struct dk_registry *reg, bool more)
 }
 
 /*
- * Userspace is not notified when a tracer attaches, so the tracer gets calls only after the next
- * change of the registry.
+ * Userspace is not notified when a tracer attaches, so calls are traced only after the next change
+ * of the registry.
  */
 void dkc_change_traced(struct dk_registry *reg)
 {
@@ -218,8 +218,7 @@ void dkc_change_commit(struct dkc_change *ch)
 
 /*
  * Removal must not fail. If a table cannot be allocated, calls of its operator evaluate the rules
- * until dkc_change_rebuild() has built the table. That function is called after the wait for
- * running calls, if not earlier.
+ * until dkc_change_rebuild() has built the table, at the latest after the wait for running calls.
  */
 void dkc_change_force(struct dkc_change *ch)
 {

@@ -30,8 +30,8 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	rcu_read_lock();
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
-	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number loaded below is not from
-	 * before counting was last disabled. Model: selftests/model/count.pml.
+	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): if the latest dk_stats_enable()
+	 * published @s, the number loaded below is not older. Model: selftests/model/count.pml.
 	 */
 	smp_rmb();
 	n = s ? dkc_reg_counter(op, r) : 0;
@@ -330,8 +330,8 @@ static void counter_give(struct dk_registry *reg, u32 n, const struct dkc_provid
 }
 
 /*
- * Includes operators whose table lacks the fallback: a call at a given key may reach it
- * nevertheless.
+ * Includes operators whose table lacks the fallback: a call at a given key may still reach the
+ * fallback.
  */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov)
 {

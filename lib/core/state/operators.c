@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Finds operators by name. An operator exists while it is defined, has functions or is held.
- * Once a struct dk_op_decl is bound to it, it exists for ever.
+ * An operator to which a struct dk_op_decl was bound is never freed.
  */
 #include "state.h"
 

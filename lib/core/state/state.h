@@ -245,8 +245,8 @@ const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc
 /* Returns the value of counter @n: the calls since it was assigned or reset. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
- * Counts a call that @r serves or, if @r is NULL, a call without a function. @op and @r must
- * stay valid.
+ * Counts a call that @r serves or, if @r is NULL, a call without a function. The caller must keep
+ * @op and @r from being freed.
  */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 
