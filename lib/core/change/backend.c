@@ -6,8 +6,8 @@
 #include "change.h"
 
 /*
- * Returns the backend to which a private name is @bound or, with false, which has this name in the
- * layout; 0 if there is none.
+ * If @bound, returns the backend to which this private name is bound. Otherwise returns the backend
+ * with this name in the layout. Returns 0 if there is none.
  */
 static unsigned int backend_named(const struct dk_registry *reg, const char *name, bool bound)
 {
@@ -24,7 +24,7 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 
 /*
  * True if a key or backend has the name, in upper or lower case, or a parser accepts the name.
- * Inlining it would make the core larger.
+ * Inlining this function would make the core larger.
  */
 static noinline bool name_taken(const struct dk_registry *reg, const char *name)
 {
@@ -51,8 +51,9 @@ static bool ends_in(const char *name, const char *end, size_t *kept)
 }
 
 /*
- * True if a key of the backend, which has no private name yet, would get a name that is taken:
- * "Other" would make a second AutogradOther. The backend's key of Dense would get @name itself.
+ * True if a key of the backend, which has no private name yet, would get a name that is taken.
+ * For example, the name "Other" would make a second key AutogradOther. Since the name of the
+ * backend's Dense key would be @name, this also tests @name itself.
  */
 static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
 {

@@ -131,8 +131,8 @@ static inline u64 dkc_deadline(unsigned int ms)
 
 /*
  * Selects the running calls of a provider. @block, @backends or @any select functions, published
- * or not. Without them, the calls of withdrawn functions are selected. dkc_wait() fills the
- * fields after @deadline. The caller may set @over before.
+ * or not. Without them, the calls of withdrawn functions are selected. dkc_wait() fills in the
+ * members after @deadline. The caller may set @over before it calls dkc_wait().
  */
 struct dkc_target {
 	const struct dkc_block *block;	/* functions of this block, or NULL */
@@ -144,7 +144,7 @@ struct dkc_target {
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* brought online again during the wait */
-	u64 over;			/* a time by which a grace period had ended, or 0 */
+	u64 over;			/* a time when a grace period was over, or 0 */
 	struct dk_inside *found;	/* filled with a selected call; @skip others precede it */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;
@@ -189,7 +189,7 @@ void dkc_backends_release(struct dkc_provider *prov);
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
 /*
  * Returns the private name that replaces the end of a key's name in the layout, or NULL if the name
- * does not end with that of a backend with a private name. *@kept is the length of what stays.
+ * does not end with that of a backend with a private name. *@kept is the length of the part before.
  */
 const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 

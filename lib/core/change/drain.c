@@ -365,7 +365,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	}
 	mutex_unlock(&reg->lock);
 	dkc_trace(drain, core, true, unregisters, false);
-	/* taking something offline ignores its deadline here, because a grace period is short */
+	/* only unregistering has a deadline here, because a grace period is usually short */
 	if (!t->past_grace)
 		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
 	if (t->past_grace) {
@@ -376,7 +376,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 		empty = wait_empty(core, t);
 	}
 	mutex_lock(&reg->lock);
-	/* check again: the last call may have returned since, or another waiter may have drained */
+	/* check again: the last call may have returned, or another waiter may have finished */
 	if (!empty && !core->drained)
 		err = report_inside(t, why);
 	dkc_trace(drain, core, false, unregisters, !err);

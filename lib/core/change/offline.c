@@ -76,7 +76,7 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 	return NULL;
 }
 
-/* True if the key of this registration, which goes offline, is not served by anything else. */
+/* True if nothing else serves the key of this registration, which goes offline. */
 static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 {
 	return op->definer &&
@@ -145,7 +145,7 @@ static int switch_tables(const struct dkc_switch *s)
 	else
 		dkc_notify_backend(s->reg, s->number, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* for readers a device or backend is online only after it is in the tables */
+	/* bring it online for readers of the lists only after its functions are in the tables */
 	if (s->online)
 		set_visible(s);
 	since->over = 0;

@@ -121,8 +121,8 @@ static int check_fallback_key(const struct dkc_registration *r)
 }
 
 /*
- * Links a fallback at every entry that its key stands for. In a trimmed table most keys have no
- * entry.
+ * Links a fallback at every entry that its key stands for. Skips keys without an entry: most keys
+ * have none in a trimmed table.
  */
 static int fallback_admit(struct dkc_registration *r)
 {

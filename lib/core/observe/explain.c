@@ -21,7 +21,7 @@ static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)
 
 /*
  * Masks the set by the rules, as dkc_mask_by_rules() does, and finds what serves the rest. Returns
- * -EAGAIN if this is not finished; then it must be called again.
+ * -EAGAIN at the limit of the work. The next call continues.
  */
 static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 {
@@ -54,7 +54,7 @@ void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct 
 		.b = dk_keyset_backend(op->reg->layout, ex->merged),
 	};
 	route_begin(c, &c->outcome);
-	evaluated(c);		/* by dkc_explain() */
+	evaluated(c);		/* accounts for the evaluation in dkc_explain() */
 }
 
 static void step_fill(struct dk_step *s, const struct dkc_reg *r)
@@ -117,7 +117,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 }
 
 /*
- * Routes the call as if @r were not registered. Returns a value of enum dk_bearing, or -EAGAIN as
+ * Routes the call as if @r were not registered. Returns a value of enum dk_bearing, or -EAGAIN like
  * route_by_rules().
  */
 static int bearing_by_trial(struct dkc_case *c, const struct dkc_reg *r)

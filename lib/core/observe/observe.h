@@ -69,8 +69,8 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
  * Fills @step with the step about a registration or, if @r is NULL, about the backend fallback
  * of the entry. @is_top: @r is the newest online registration of its key and device. Returns
- * -ENOENT if there is no such fallback, or -EAGAIN as dkc_explain_rule(), which must have
- * returned -ENOENT before.
+ * -ENOENT if there is no such fallback, or -EAGAIN like dkc_explain_rule(). Before that,
+ * dkc_explain_rule() must have returned -ENOENT.
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
 		     struct dk_step *step);
