@@ -179,9 +179,9 @@ static bool record_in_use(const struct gate_record *r)
 }
 
 /*
- * The destructor of the pthread key. Destructors of different keys run in any order. One that runs
- * later may leave a call that the thread is still inside, or may be liburcu's, which needs the
- * record. So this function sets the key again, and pthreads calls it again in the next round. POSIX
+ * The destructor of the pthread key. Destructors of different keys run in any order. A later one
+ * may leave a call that the thread is still inside, and liburcu's destructor needs the record. So
+ * this function sets the key again, and pthreads calls this function again in the next round. POSIX
  * limits the number of rounds. The last round is not used, because ThreadSanitizer has ended the
  * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call.
  * After the call is left, another thread that makes its first call frees the record.
@@ -219,8 +219,9 @@ static COLD void thread_exit(void *data)
 }
 
 /*
- * True if the thread of a record has ended. The kernel may have given its ID to a new thread, such
- * as the caller.
+ * True if the thread of a record is known to have ended. The kernel may have given its ID to a new
+ * thread. If that is the caller, the record is still that of the old thread, because the caller has
+ * no record.
  */
 static bool has_ended(const struct gate_record *r)
 {
@@ -308,7 +309,7 @@ COLD bool dkc_gate_any_removed(void)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* this reads records only: the memory of a thread without a record may be freed */
+	/* examines only threads with a record: the memory of other threads may be freed */
 	for (r = records; r && !found; r = r->next)
 		found = r->reader && !READ_ONCE(*r->reader);
 	dkc_gate_unlock(&mask);
@@ -618,7 +619,7 @@ static struct dkc_table *table_at(struct rcu_head *r, uintptr_t address)
 	return NULL;
 }
 
-/* Called with the lock held. True if a slot has the address of a replaced table. */
+/* Called with the lock held. True if @marked, from a slot, is the address of a replaced table. */
 static bool is_replaced(const void *marked)
 {
 	const struct dkc_replaced *tables;
@@ -668,8 +669,8 @@ static void replaced_mark(const struct dkc_replaced *tables)
 }
 
 /*
- * Called with the lock held. Frees the tables that are not marked, and moves the others to @kept,
- * without the mark. Returns the number of all tables.
+ * Called with the lock held. Frees the tables that are not marked. Removes the mark of the others
+ * and moves them to @kept. Returns the number of all tables.
  */
 static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head **kept,
 				   unsigned int *num_kept)

@@ -29,7 +29,7 @@ static __thread DKC_INITIAL_EXEC struct {
 
 /*
  * The longest wait of fork() for other threads. Removing a thread takes less than a microsecond.
- * But a thread is considered as being removed until the destructors of its keys have run, and a
+ * But a thread counts as being removed until the destructors of its keys have run, and a
  * destructor may wait for the thread that forks.
  */
 #define FORK_WAIT_MS	100
@@ -153,7 +153,7 @@ static void wait_for_liburcu(void)
 	/* no cancellation: a cancelled thread would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	for (;;) {
-		/* not held yet if another copy of this library has taken liburcu's locks */
+		/* not held yet if another copy of this library took liburcu's locks */
 		if (!fork_holds.registering)
 			fork_holds.registering = !pthread_mutex_trylock(&registering);
 		if ((fork_holds.registering && !dkc_gate_any_removed()) || dkc_now() >= deadline)
@@ -201,7 +201,7 @@ static void forked(bool child)
 	if (fork_holds.registering)
 		pthread_mutex_unlock(&registering);
 	else if (child)
-		/* the thread that holds it, and waits for liburcu's locks, is not in the child */
+		/* its holder was waiting for liburcu's locks, and does not exist in the child */
 		registering = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	fork_holds.liburcu = false;
 	fork_holds.registering = false;

@@ -317,7 +317,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 
 	if (!reg)
 		return 0;
-	/* fail in a read-side critical section, because the listener may wait for its end */
+	/* the running listener may wait for the end of the caller's read-side critical section */
 	if (dkc_in_atomic())
 		return -EDEADLK;
 	mutex_lock(&reg->lock);

@@ -4,7 +4,7 @@
  */
 #include "pytorch.h"
 
-/* True for a number that is not a key, or only a sentinel. */
+/* True for a number that is not a key or is only a sentinel. */
 static bool no_key(const struct dk_layout *l, unsigned int key)
 {
 	enum dk_key_kind kind = dk_key_kind(l, key);

@@ -130,7 +130,7 @@ static void begin_command(struct dk_replay_check *c, const char *line, size_t le
 	c->count.commands++;
 	c->wrong = false;
 	c->answer_len = 0;
-	/* otherwise the answer would match "error" */
+	/* end the check: the error for lack of memory would match the answer "error" */
 	if (dk_replay_line(c->replay, line, len) == -ENOMEM)
 		c->no_memory = true;
 }
