@@ -475,9 +475,9 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 
 /*
  * The task of a recorded call is only compared, because it may already be freed: the call of a task
- * that an oops killed stays recorded. Another task at the same address is then mistaken for it.
- * If such a call is in an overflow list, its record was on the stack of that task, and reading the
- * list uses freed memory. A slot is static memory.
+ * that an oops killed stays recorded. A new task at the same address is then mistaken for the old
+ * one. If such a call is in an overflow list, its record was on the stack of the killed task, and
+ * reading the list uses freed memory. Slots do not have this problem: they are static memory.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -558,7 +558,7 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/* The walk over all tasks takes long, so no spinlock is held. @of may already be freed. */
+/* The walk over all tasks takes long: call without spinlocks held. @of may already be freed. */
 u32 dkc_inside_task(const void *of, char *name, size_t size)
 {
 	struct task_struct *process, *task;

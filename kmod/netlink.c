@@ -377,8 +377,9 @@ int dk_nl_init(void)
 }
 
 /*
- * Events are sent and stopped first, because sending an event uses the family. No event can occur
- * before dk_nl_init() has registered it, because drivers cannot use a module that is being loaded.
+ * First sends the queued events and stops events, because sending them uses the family. No event
+ * can occur before dk_nl_init() has registered the family, because drivers cannot use a module that
+ * is being loaded.
  */
 void dk_nl_exit(void)
 {

@@ -238,7 +238,7 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 		return err;
 	if (c->read(s.number, name, &is_online))
 		return no_such_device(info);
-	/* allocate this first: a change that was made must be reported */
+	/* allocate the answer before the change: once the change is made, it must be reported */
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;

@@ -303,9 +303,9 @@ void dk_nl_events_end(void)
 	mutex_lock(&reg->lock);
 	dkc_notifier_remove(reg, &notifier);
 	mutex_unlock(&reg->lock);
-	/* send what is queued: no event of kind LOST could report it as lost later */
+	/* send the queued events now: if they were lost, no later event could report this */
 	flush_delayed_work(&event_work);
-	/* without memory for a message, the work is queued again */
+	/* if there was no memory for a message, the work has queued itself again */
 	cancel_delayed_work_sync(&event_work);
 	kvfree(events.ring);
 }

@@ -153,7 +153,7 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 	do {
 		mutex_lock(&reg->lock);
 		cb->seq = dk_nl_dump_seq(reg->generation);
-		/* also report a change between here and the first message */
+		/* a change between here and the first message must also be detected */
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
@@ -294,8 +294,8 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 
 /*
  * Does the same as sort_few(), with counting sort. Returns false if allocation fails. The memory is
- * not charged to the user, because a user over the limit of its control group would sleep, with the
- * registry's lock held. The lock also limits it to one request at a time.
+ * not charged to the user: a user over the limit of its control group would sleep with the
+ * registry's lock held. Because of the lock, only one request at a time uses such memory.
  */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
@@ -307,7 +307,7 @@ static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 	place = kvcalloc(keys, sizeof(*place), GFP_KERNEL);
 	if (!impls->reg || !place) {
 		kvfree(impls->reg);
-		impls->reg = NULL;	/* most callers call dk_nl_impls_put() nevertheless */
+		impls->reg = NULL;	/* dk_nl_impls_put() may be called even after a failure */
 		kvfree(place);
 		return false;
 	}

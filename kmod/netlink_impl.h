@@ -97,9 +97,9 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 		 struct netlink_ext_ack *extack, struct dkc_device **dev);
 
 /*
- * The limit of the work in one critical section of the registry's lock: about 100 us, because
- * any user may send requests. The unit is one function that is visited or, when a counter is
- * read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
+ * The limit of the work in one critical section of the registry's lock. It is low, about 100 us,
+ * because any user may send requests. The unit is one function that is visited or, when a counter
+ * is read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
  */
 #define DK_NL_WORK_MAX		4096
 /* The limit for sorting operators by name. The unit is one compared name or one visited slot. */
@@ -118,7 +118,7 @@ struct dk_nl_walk {
 	u32 work;	/* work done in this critical section */
 	u32 item;	/* index of the operator's function or counter */
 	bool begun;	/* the walk has begun, in an earlier critical section */
-	bool whole;	/* the operator of @name is complete */
+	bool whole;	/* all messages about operator @name are written */
 };
 
 /* Describes what a dump walks through. */

@@ -235,8 +235,8 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- dumps of steps ---------------------------------------------------------------- */
 
 /*
- * A dump of steps. The operator is looked up again each time the lock is taken. @c is made anew
- * for each part of the dump, and the dump ends if the generation has changed.
+ * A dump of steps. The operator is looked up again each time the lock is taken. @c is set up again
+ * for each part of the dump. The dump ends if the generation has changed.
  */
 struct dk_nl_route_request {
 	struct dk_nl_dump dump;
