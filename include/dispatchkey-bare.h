@@ -21,7 +21,8 @@ typedef int64_t __s64;
 
 /*
  * The errnos of the core and of the program must have the same numbers. If there is a libc, its
- * <errno.h> defines them, because the program may include it. Linux's numbers define the rest.
+ * <errno.h> defines them, because the program may include it. Errnos that <errno.h> lacks get
+ * Linux's numbers.
  */
 #ifdef __has_include
 #if __has_include("errno.h")
@@ -124,7 +125,7 @@ void dk_bare_interrupts(unsigned long (*off)(void), void (*restore)(unsigned lon
  * @memory: the block, which must never be freed
  * @size: its size in bytes, less than 4 GiB
  *
- * Replaces dk_bare_memory(). Freed memory is reused.
+ * Use it instead of dk_bare_memory(). Freed memory is reused.
  *
  * Context: Call it successfully at most once, before all functions except
  * dk_bare_interrupts().
@@ -146,8 +147,8 @@ void dk_bare_arena_seal(void);
 /**
  * dk_bare_arena_used() - how much of the arena is in use
  *
- * Registering needs more for a moment, because it allocates new tables before it frees
- * the old ones.
+ * While something is registered, more memory is in use for a short time, because new
+ * tables are allocated before the old ones are freed.
  *
  * Context: Any.
  * Return: Number of bytes, with an overhead of 8 for each allocation.

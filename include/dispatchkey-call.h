@@ -20,8 +20,8 @@ extern "C" {
  *	function with boxed arguments
  * @n: number of objects at @objs
  * @result: what the function returned, for hooks and tracers. id_run(), which DK_OP()
- *	declares, sets it if there are any. Callers without DK_OP() set it before
- *	dk_call_leave()
+ *	declares, sets it if hooks or tracers observe the call. Callers without DK_OP()
+ *	set it before dk_call_leave()
  *
  * The other members are private. The caller provides the storage, which must stay
  * valid until dk_call_leave() returns.
@@ -33,7 +33,7 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function if id_run() only calls it, or NULL */
+	dk_fn_t alone;			/* the function, if id_run() only has to call it; or NULL */
 	const void *args;		/* with @boxed: the definition's description of arguments */
 	struct dk__storage storage;
 	__u32 state;
@@ -137,7 +137,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * dk_call_leave() only reports that it was called by mistake.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
- * called. The call is inside an RCU read-side critical section until dk_call_leave().
+ * called, except in NMI. The call is inside an RCU read-side critical section until
+ * dk_call_leave().
  * In the kernel, for any other operator, process context, and not from inside an
  * atomic call. In userspace any thread; async-signal-safe after the thread's first
  * call.
@@ -418,7 +419,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * @c: the call, from inside its function
  *
  * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the result is
- * a copy of the operator's definition, made when the call was entered. The result is
+ * a copy of the definition that the operator had when the call was entered. The result is
  * the caller's declaration (dk_call_decl()) instead if the definition describes
  * nothing, or if the caller describes the arguments and the two signatures could not
  * be compared.

@@ -112,7 +112,7 @@ struct dk_hooks {
  *
  * Hooks do not run for calls to the function at a given key (dk_call_enter_key()),
  * or for calls that fail before they are routed. While no hooks are registered,
- * calls have no branch for them.
+ * calls do not test for hooks.
  *
  * Context: Process context, may sleep. No other thread may register or unregister
  * @h while this function runs.

@@ -527,7 +527,7 @@ DK_INLINE struct dk_local *dk_local_current(void)
 
 #define dk__local()		(&dk__self.local)
 #define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
-#define DK__OWN_LOCAL		NULL	/* the thread's state; its address costs time */
+#define DK__OWN_LOCAL		NULL	/* the thread's own state; getting its address costs time */
 #define dk__barrier()		__asm__ volatile("" ::: "memory")
 #ifdef DK__TSAN			/* supports neither dependencies nor membarrier() */
 #define dk__table_of(op)						\
@@ -613,9 +613,10 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 #define DK__FLAGS		0
 #define DK__GATED		0
 /*
- * Both read @first_direct again: a copy would need a register, and redispatches would take more
- * instructions. gcc keeps the address that dk__load() reads in a register, which is better in a
- * redispatch. In a call, a plain read after a barrier is better.
+ * Both macros read @first_direct from the table again: a copy would need a register, and
+ * redispatches would take more instructions. With dk__load(), gcc keeps the address of
+ * @first_direct in a register. This saves instructions in a redispatch. In a call, a plain read
+ * after a barrier is better.
  */
 #define dk__direct(table, copy)	dk__load((table)->first_direct)
 #define dk__direct_first(table, how, copy)	dk__direct_again(table, how)

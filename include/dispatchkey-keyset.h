@@ -250,7 +250,7 @@ struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
  * @l: layout, NULL for v1
  * @backend: its number
  *
- * DK_BACKEND_BIT() for any layout.
+ * Like DK_BACKEND_BIT(), but for any layout.
  *
  * Context: Any.
  * Return: The set of that bit alone; without a functionality it contains no key. The

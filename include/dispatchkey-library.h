@@ -37,7 +37,7 @@ enum dk_library_kind {
  * struct dk_library - definitions and functions of one namespace
  * @size: sizeof(struct dk_library)
  * @kind: of enum dk_library_kind
- * @ns: the namespace; NULL or "_" for none, in an IMPL library
+ * @ns: the namespace; NULL or "_" in an IMPL library without one
  * @key: for an IMPL library, the key of its functions; DK_UNDEFINED for none
  * @debug: human-readable place of the library in the source
  * @prov: the provider, which must be registered first
@@ -127,14 +127,14 @@ int dk_library_unregister(struct dk_library *lib);
 /**
  * dk_library_def() - define an operator
  * @lib: a DEF or FRAGMENT library
- * @decl: its declaration. The struct, its name and its schema are copied; what else it
- *	points to must stay valid. A name or schema without a namespace gets the
- *	library's. If @name is NULL, the name is taken from the schema
+ * @decl: its declaration. The struct, its name and its schema are copied; everything
+ *	else that it points to must stay valid. A name or schema without a namespace gets
+ *	the library's. If @name is NULL, the name is taken from the schema
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
  * @why: filled on failure; may be NULL
  *
- * In userspace the schema is parsed; in the kernel only its name is read.
+ * In userspace the schema is parsed; on bare metal only its name is read.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (an IMPL library, the namespace, or as dk_op_define()), -EEXIST

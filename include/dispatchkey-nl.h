@@ -10,8 +10,8 @@
  * next one; an empty list is NULL. To free an answer and its strings, pass its first
  * element to dk_nl_free().
  *
- * Structs grow at their end. The first member is the size of the struct, as known to
- * its allocator: the caller or the library.
+ * Structs grow at their end. The first member is the size of the struct. The caller sets
+ * it in structs that the caller allocates, and the library in those that it returns.
  *
  * Unknown attributes are ignored. For attributes that an older module does not send,
  * numbers are 0, flags are clear, and strings are empty. A missing state is
@@ -35,7 +35,7 @@
  *   -ENOMEM	out of memory in the library or the module
  *   -ETIMEDOUT	no answer in time, see struct dk_nl_options
  *
- * or any other errno of the module or a socket.
+ * or any other errno of the module or the socket.
  */
 #ifndef _DISPATCHKEY_NL_H
 #define _DISPATCHKEY_NL_H
@@ -541,8 +541,8 @@ int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **providers);
  * @key_name: name of the key with the bound name of its backend, such as
  *	"Autogradedu"
  * @label: label of the function
- * @provider: name of the provider that registered it; empty for the
- *	registry's initial fallthroughs
+ * @provider: name of the provider that registered it; empty for a builtin
+ *	fallback (DK_REGISTRY_BUILTINS)
  * @device_name: name of that device, or empty
  * @next: the next element, or NULL
  */
@@ -567,7 +567,7 @@ struct dk_nl_impl {
  *	devices
  * @num_device_impls: number of those that belong to devices
  * @max_objs: maximum number of objects that a call dispatches on; 0 if
- *	unknown, or unlimited because of a list
+ *	unknown, unlimited because of a list, or above 254
  * @reserved: zero
  * @name: its name
  * @schema: its schema, or empty
@@ -697,8 +697,8 @@ int dk_nl_impls(struct dk_nl *nl, const struct dk_nl_impl_filter *filter,
  * @first_key: name of the key of the first entry
  * @last_key: name of the key of the last entry
  * @label: label of the function; empty if there is none
- * @provider: name of the provider that registered it; empty for the
- *	registry's initial fallthroughs
+ * @provider: name of the provider that registered it; empty for a builtin
+ *	fallback (DK_REGISTRY_BUILTINS)
  * @device_name: name of that device, or empty
  * @next: the next element, or NULL
  */
@@ -807,8 +807,8 @@ struct dk_nl_call {
  * @op: the operator
  * @key_name: name of the key
  * @label: label of the function; empty if there is none
- * @provider: name of the provider that registered it; empty for the
- *	registry's initial fallthroughs
+ * @provider: name of the provider that registered it; empty for a builtin
+ *	fallback (DK_REGISTRY_BUILTINS)
  * @device_name: name of that device, or empty
  */
 struct dk_nl_route {
@@ -977,8 +977,8 @@ int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers);
  * @op: the operator
  * @key_name: name of the key
  * @label: label of the function
- * @provider: name of the provider that registered it; empty for the
- *	registry's initial fallthroughs
+ * @provider: name of the provider that registered it; empty for a builtin
+ *	fallback (DK_REGISTRY_BUILTINS)
  * @device_name: name of that device, or empty
  * @next: the next element, or NULL
  */

@@ -107,8 +107,8 @@ struct dk_op_decl {
 /**
  * enum dk_op_flags - properties of an operator, set when it is defined
  * @DK_OP_ATOMIC: takes only functions that are declared atomic. In the kernel
- *	it may be called wherever rcu_read_lock() may be; the functions of such an
- *	operator must not sleep in the kernel. In userspace the flag has no effect
+ *	it may be called wherever rcu_read_lock() may be, except in NMI; its
+ *	functions must not sleep in the kernel. In userspace the flag has no effect
  *	on calls. On bare metal nothing can be unregistered from inside such a call
  * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same device
  */
@@ -131,8 +131,9 @@ enum dk_op_flags {
  * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, flags, or a
  * registered function that is not atomic, for an atomic operator), -EPROTO (@decl was
  * compiled for another ABI version, or its @size or @call_abi is not set), -EBUSY
- * (DK_OP_ATOMIC differs from before, and callers have found or hold the operator; or
- * the provider is being unregistered), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * (DK_OP_ATOMIC differs from the previous definition, and the operator was called by its
+ * declaration or is held; or the provider is being unregistered), -EPROTOTYPE, -ENOMEM,
+ * -ESHUTDOWN.
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why);

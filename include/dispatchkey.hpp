@@ -82,7 +82,7 @@ DK__LOCAL_TO_OBJECT inline constexpr unsigned short first_slot[] = {
 #undef DK__FIRST_SLOT
 };
 
-/* False. A static_assert() of it fails only when the template around it is instantiated. */
+/* False. A static_assert() of never fails only when the template around it is instantiated. */
 template <class...> inline constexpr bool never = false;
 
 /* Replaces DK_KEY_BITS(), which mixes numbers and enums as only C allows. */
@@ -2100,7 +2100,7 @@ private:
 		} };
 	}
 
-	mutable dk_op_decl decl_;	/* calls store the operator in @op of this */
+	mutable dk_op_decl decl_;	/* calls store the operator in its member op */
 };
 
 /* ---- libraries ------------------------------------------------------------------ */
