@@ -15,7 +15,7 @@
  * w_spin_us()		busy-wait for this time
  * w_pause()		lets other threads run; called between the steps of long work
  * w_yield_to_all()	lowers the priority of the calling thread below all others
- * struct w_thread		w_start() returns 0 or an error; w_join() waits until it returns
+ * struct w_thread		w_start() returns 0 or an error; w_join() waits for the thread's end
  *
  * W_KERNEL is 1 in the kernel, W_SANITIZED in a program built with ASan or TSan.
  */

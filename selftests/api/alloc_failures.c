@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes each allocation of each change to a full registry fail in turn. A failed change must leave
- * the registry as it was, and keep no memory. If all allocations fail while a change is undone, the
- * registry must be as before the change.
+ * the registry as it was, and free all memory that it allocated. Undoing a change must restore the
+ * registry even if all allocations fail.
  */
 #include "alloc.h"
 #include "full_registry_changes.h"

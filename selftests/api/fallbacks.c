@@ -2,7 +2,7 @@
 /*
  * Fallbacks, and functions that override them or each other, are registered and
  * unregistered while threads make all kinds of calls. Each call must reach a function that
- * was current at one moment of the call.
+ * was the right one at some moment during the call.
  */
 #include "alloc.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregistering succeeds when every allocation fails. If a table could not be built, calls
+ * Unregistering succeeds even if every allocation fails. If a table could not be built, calls
  * are routed by the rules until the next change.
  */
 #include "../../lib/core/change/change.h"

@@ -5,8 +5,8 @@
 # seven lines. The test builds it with the files of "make modules_install DESTDIR=", loads it and
 # calls its function. The two paths in the Makefile are changed to DESTDIR.
 #
-# DK_OUTSIDE=DIR splits the test, so a faster machine can compile. The first run builds into
-# DIR and needs no root; the second one loads the result.
+# DK_OUTSIDE=DIR splits the test into two runs, so that a faster machine can compile. The first
+# run builds into DIR and does not need root. The second run loads the result.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests how much work is done for requests of an unprivileged user in one hold of the registry's
-lock, as dk_crowd reports it. The replies must be complete nevertheless."""
+lock, as dk_crowd reports it. The replies must still be complete."""
 import os
 
 import genl

@@ -3,10 +3,10 @@
 """Compares dkctl with an installed PyTorch 1.13.1. Prints TAP.
 
 Random programs run in dkctl and in PyTorch. Every table entry, printed set, local state
-and route is compared. For the rules that only 1.13.1 has (rules.py), its answer is
-predicted from dkctl's table; routes that differ because of such a rule are counted by
-cause. A failing program is reduced, and written as a transcript for dkctl replay
---check.
+and route is compared. Where a rule applies that only 1.13.1 has (rules.py), the answer
+of 1.13.1 is predicted from dkctl's table, and the route is counted by the rule that
+makes it differ. A failing program is reduced, and written as a transcript for dkctl
+replay --check.
 """
 import argparse
 import collections
