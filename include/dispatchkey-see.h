@@ -94,7 +94,7 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
  *	alias key
  * @is_fallthrough: whether it is a fallthrough
  * @is_boxed: whether it is a boxed function
- * @is_active: whether it is the newest one at its key, for its device
+ * @is_active: whether it is online, and the newest one at its key, for its device
  * @reserved: zero
  * @device: number of the device that the function belongs to, or 0
  * @label: label of the function

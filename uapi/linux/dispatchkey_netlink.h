@@ -46,8 +46,9 @@ enum dk_nl_op_flags {
  * enum dk_nl_impl_flags - Properties of a registered function.
  * @DK_NL_IMPL_FALLTHROUGH: The function is a fallthrough: calls skip its key.
  * @DK_NL_IMPL_BOXED: The function is boxed: its arguments are in a struct.
- * @DK_NL_IMPL_ACTIVE: No newer function is registered at the same key for the
- *   same device, or, if it belongs to no device, for no device.
+ * @DK_NL_IMPL_ACTIVE: The function is online. It is the newest one of its
+ *   device at its key or, if it belongs to no device, the newest of those
+ *   without a device.
  * @DK_NL_IMPL_OFFLINE: The device or backend of the function is offline, so
  *   calls are routed as if the function were absent.
  */
@@ -62,8 +63,8 @@ enum dk_nl_impl_flags {
  * enum dk_nl_provenance - The rule that decides a table entry.
  * @DK_NL_PROV_MISSING: None. Nothing serves the entry.
  * @DK_NL_PROV_KERNEL: A function at exactly this key.
- * @DK_NL_PROV_DEFAULT_BACKEND: CompositeExplicitAutograd, with or without
- *   NonFunctional.
+ * @DK_NL_PROV_DEFAULT_BACKEND: CompositeExplicitAutograd or
+ *   CompositeExplicitAutogradNonFunctional.
  * @DK_NL_PROV_NESTED: CompositeImplicitAutogradNestedTensor.
  * @DK_NL_PROV_AMBIGUOUS: Ambiguous. There are functions at
  *   CompositeImplicitAutograd and at a backend of AutogradOther.
