@@ -219,8 +219,8 @@ static bool op_replaceable(const struct dk_op *op)
 }
 
 /*
- * True if the declarations bound to an operator fit a new definition. They were bound while it
- * was defined, so its class is known.
+ * True if the declarations bound to an operator fit a new definition. They were bound while the
+ * operator was defined, so its class is known.
  */
 static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
 			unsigned int flags)
