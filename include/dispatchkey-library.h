@@ -117,7 +117,8 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
  * @lib: the library; may be NULL or not registered
  *
  * Releases the registrations in the order in which they were made, in one change. The
- * library may be registered again. Unregistering its provider also unregisters it.
+ * library may be registered again. Unregistering the provider also unregisters the
+ * library.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EDEADLK or -ESHUTDOWN as dk_provider_unregister().

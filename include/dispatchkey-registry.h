@@ -190,8 +190,8 @@ int dk_provider_unregister(struct dk_provider *prov);
  * functions. After -ETIMEDOUT the provider is being unregistered: it cannot register
  * anything, and its memory and code must stay valid until another call of this
  * function or of dk_provider_unregister() returns 0. @why names a call that is still
- * running, its function and thread, and the time it is known to have been running
- * (reason STILL_INSIDE); dk_provider_inside() lists all running calls. The kernel does
+ * running, its function and thread, and a lower bound of its running time (reason
+ * STILL_INSIDE); dk_provider_inside() lists all running calls. The kernel does
  * not record calls of atomic operators, and reports an unfinished grace period instead
  * (reason GRACE).
  *

@@ -25,8 +25,8 @@ extern "C" {
  *	because each functionality bit is combined with each backend bit
  * @DK_NOTE_ALONE: a building block of the result that lost all its backends; it is
  *	routed as if it had the first backend
- * @DK_NOTE_TOP: another key has the highest priority; for example, PrivateUse1 is above
- *	Meta in PyTorch 2.0, but below it in 2.14
+ * @DK_NOTE_TOP: in the result another key has the highest priority than in the set; for
+ *	example, PrivateUse1 is above Meta in PyTorch 2.0, but below it in 2.14
  */
 enum dk_note_kind {
 	DK_NOTE_LOST = 1,
