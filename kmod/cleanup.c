@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When a module is unloaded, unregisters what it has left registered. A registration takes no
- * reference on the module, so that its exit function can run and unregister. What that
- * function leaves registered is unregistered here, in all registries, before the text
+ * reference on the module, so that the module's exit function can run and unregister. What
+ * the exit function leaves registered is unregistered here, in all registries, before the text
  * of the module is freed. Like dk_provider_unregister(), this waits for the provider's
  * running calls.
  */

@@ -407,7 +407,7 @@ static void inside(struct dkc_inside *in, const struct dkc_reg *reg, const void 
 	in->op = op;
 }
 
-/* Reads a slot. Returns false if it is free, or if its call has not found its entry yet. */
+/* Reads a slot. Returns false if the slot is free, or if its call has not found an entry yet. */
 static bool slot_read(const void *const *slot, struct dkc_inside *in)
 {
 	/* pairs with the release in slot_take(), dk__enter() and where the slot is freed */

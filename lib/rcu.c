@@ -15,9 +15,9 @@ static unsigned int num_retired;	/* objects in both lists */
 static unsigned int num_kept;		/* replaced tables that calls still use */
 /*
  * liburcu registers and removes a thread under a lock that urcu_bp_before_fork() does not take.
- * In a child that is forked meanwhile, this lock stays locked, and the first call of a new thread
- * never returns. So each thread registers with this lock held, and fork() takes it and waits for
- * threads that are being removed.
+ * In a child that is forked meanwhile, that lock stays locked, and the first call of a new thread
+ * never returns. So each thread holds the lock below while it registers, and fork() takes the lock
+ * below and waits for threads that are being removed.
  */
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_at_fork;

@@ -4,8 +4,9 @@
  *
  * A plugin should unregister before it is unloaded. For plugins that do not, an exit
  * function is added with __cxa_atexit() when their first provider is registered. dlclose()
- * calls it after the destructors of the plugin and before its memory is unmapped. It reports
- * and unregisters what the plugin has left registered, as kmod/cleanup.c does for modules.
+ * calls it after the destructors of the plugin and before its memory is unmapped. The exit
+ * function reports and unregisters what the plugin has left registered, as kmod/cleanup.c does
+ * for modules.
  */
 #include "private.h"
 #include "pytorch/pytorch.h"
