@@ -174,7 +174,7 @@ def _parser() -> _Parser:
     lacks.add_argument("--only", default="*", metavar="PATTERN",
                        help="operators, such as 'aten::*'; all by default")
     lacks.add_argument("--like", metavar="BACKEND",
-                       help="only operators that this other backend has a function for")
+                       help="only operators that a function serves on this other backend")
     lacks.add_argument("--show", type=_split, default=["nothing"], metavar="WORDS",
                        help="which operators to list, by what serves them: words from the "
                        'summary, "all" or "none". The default is "nothing": operators that '

@@ -218,7 +218,7 @@ def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, 
 
     backend   a device such as "cuda" or "privateuseone", or a key such as SparseCUDA
     only      a pattern of operators' names, such as "aten::*"
-    like      only operators for which this other backend has a function
+    like      only operators that a function serves on this other backend
     progress  called with the number of operators read so far, and the number of all
     """
     layout = _live.layout()
