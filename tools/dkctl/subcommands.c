@@ -215,8 +215,8 @@ const struct subcommand subcommands[] = {
 		"Lists the providers: drivers and other modules that register functions. For\n"
 		"each, prints its module, the number of its operators, functions and devices, the\n"
 		"backends that it joined and, if calls are counted, the number of calls that it\n"
-		"served. For a provider that is unregistering, also lists the calls that it waits\n"
-		"for.\n",
+		"served. For a provider that is being unregistered, also lists up to 8 calls that\n"
+		"are still running, if you are root or have CAP_NET_ADMIN.\n",
 		run_live_provider, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl provider                all providers\n"
