@@ -169,7 +169,7 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  * @lib: the library
  * @impl: the function. The struct is copied; what it points to must stay valid. If it
  *	has no key, the library's key is used; if the library has none, the catch-all
- * @h: set to a handle that releases it; may be NULL
+ * @h: set to a handle that unregisters the function; may be NULL
  * @why: filled on failure, and on success with reason OVERRIDE as in
  *	dk_impls_register(); may be NULL
  *
@@ -186,7 +186,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
  * @lib: an IMPL library without a namespace
  * @impl: the fallback, copied as in dk_library_impl(). If it has no key, the library's key is
  *	used
- * @h: set to a handle that releases it; may be NULL
+ * @h: set to a handle that unregisters the fallback; may be NULL
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
