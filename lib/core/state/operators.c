@@ -40,29 +40,24 @@ static u32 next_slot(const struct dkc_optab *tab, u32 slot)
 	return slot + 1 < tab->size ? slot + 1 : 0;
 }
 
-/* Returns the tags of the slots. A free slot has tag 0. */
+/* Returns the tags of the slots: the low bytes of hashes, which are odd, or 0 for free slots. */
 static u8 *tags_of(const struct dkc_optab *tab)
 {
 	return (u8 *)&tab->slot[tab->size];
-}
-
-static u8 tag_of(u32 hash)
-{
-	return hash | 1;
 }
 
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 {
 	const struct dkc_optab *tab = dkc_deref(reg->ops, reg);
 	u64 hashlen = name ? hashlen_string(NULL, name) : 0;
-	u32 hash = hashlen_hash(hashlen), len = hashlen_len(hashlen), i;
+	u32 hash = hashlen_hash(hashlen) | 1, len = hashlen_len(hashlen), i;
 	struct dk_op *op;
 	u8 tag;
 
 	if (!tab || !len)
 		return NULL;
 	for (i = first_slot(tab, hash); (tag = READ_ONCE(tags_of(tab)[i])); i = next_slot(tab, i)) {
-		if (tag != tag_of(hash))
+		if (tag != (u8)hash)
 			continue;
 		op = dkc_deref(tab->slot[i], reg);	/* NULL: about to be inserted */
 		if (op && op->name_len == len && same_name(op->name, name, len))
@@ -105,7 +100,7 @@ static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 		i = next_slot(tab, i);
 	tab->used++;
 	rcu_assign_pointer(tab->slot[i], op);
-	WRITE_ONCE(tags_of(tab)[i], tag_of(op->hash));
+	WRITE_ONCE(tags_of(tab)[i], op->hash);
 	return i;
 }
 
@@ -156,7 +151,7 @@ static struct dk_op *op_new(struct dk_registry *reg, const char *name)
 	}
 	memcpy(op->name, name, len + 1);
 	op->name_len = len;
-	op->hash = hashlen_hash(hashlen);
+	op->hash = hashlen_hash(hashlen) | 1;
 	op->reg = reg;
 	rcu_assign_pointer(op->table, reg->shutdown ? &dkc_table_shutdown : &dkc_table_undefined);
 	return op;
