@@ -307,7 +307,9 @@ extern const struct dk_local dk_local_default;
 	X(FALLBACK_FUNCTION, EINVAL,					\
 	  "a backend fallback must be a boxed function or a fallthrough") \
 	X(ARGS_SIZE, EINVAL, "the buffer is smaller than the arguments of the operator") \
-	X(DEFAULT_REGISTRY, EBUSY, "the default registry cannot be freed")
+	X(DEFAULT_REGISTRY, EBUSY, "the default registry cannot be freed") \
+	X(PARAM, EINVAL,						\
+	  "a parameter has an unknown kind, is too small, or is not inside the argument struct")
 
 /* The reason of an error or remark. */
 enum dk_reason {

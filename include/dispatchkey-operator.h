@@ -128,12 +128,12 @@ enum dk_op_flags {
  * them.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, flags, or a
- * registered function that is not atomic, for an atomic operator), -EPROTO (@decl was
- * compiled for another ABI version, or its @size or @call_abi is not set), -EBUSY
- * (DK_OP_ATOMIC differs from the previous definition, and the operator was called by its
- * declaration or is held; or the provider is being unregistered), -EPROTOTYPE, -ENOMEM,
- * -ESHUTDOWN.
+ * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, flags, the description
+ * of a parameter, or a registered function that is not atomic, for an atomic operator),
+ * -EPROTO (@decl was compiled for another ABI version, or its @size or @call_abi is not
+ * set), -EBUSY (DK_OP_ATOMIC differs from the previous definition, and the operator was
+ * called by its declaration or is held; or the provider is being unregistered),
+ * -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why);

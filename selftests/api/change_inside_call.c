@@ -203,8 +203,8 @@ static void many_changes_do_not_wait_for_the_call(void)
 
 /* ---- two definitions without a signature, each with its own function --------------- */
 
-static const struct dk_param old_param = { .name = "old", .kind = DK_ARG_POINTER };
-static const struct dk_param new_param = { .name = "new", .kind = DK_ARG_POINTER };
+static const struct dk_param old_param = { .name = "old", .kind = DK_ARG_INT, .size = 1 };
+static const struct dk_param new_param = { .name = "new", .kind = DK_ARG_INT, .size = 1 };
 static struct dk_op_decl untyped, defined;
 static unsigned int at_key;		/* 0: by the table */
 
@@ -225,6 +225,7 @@ static void define_untyped(const struct dk_param *param)
 	defined = untyped;
 	defined.param = param;
 	defined.num_params = 1;
+	defined.args_size = 1;
 	CHECK_OK(dk_op_define(&prov, &defined, 0, &t_why));
 }
 

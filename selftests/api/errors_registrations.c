@@ -12,8 +12,19 @@ static char key_name[DK_NAME_MAX];
 static void operators(void)
 {
 	static const struct dk_param nameless = { .kind = DK_ARG_OBJECT, .size = sizeof(void *) };
+	/* the argument struct has room for two pointers */
+	static const struct dk_param params[] = {
+		{ "unknown kind", DK_ARG_OTHER + 1, 0, 1 },
+		{ "empty", DK_ARG_INT, 0, 0 },
+		{ "no room for a pointer", DK_ARG_STRING, 0, sizeof(void *) - 1 },
+		{ "no room for a list", DK_ARG_LIST, 0, sizeof(void *) },
+		{ "begins outside", DK_ARG_BOOL, 2 * sizeof(void *), 1 },
+		{ "ends outside", DK_ARG_OTHER, sizeof(void *) + 1, sizeof(void *) },
+		{ "the sum overflows", DK_ARG_OTHER, ~0U, 1 },
+	};
 	struct dk_op_decl bad;
 	struct dk_op *op;
+	unsigned int i;
 
 	r_open();
 	bad = r_new;
@@ -36,6 +47,12 @@ static void operators(void)
 	bad.param = &nameless;
 	bad.num_params = 1;
 	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, BAD_NAME, "");
+	/* refuses: dk_op_define EINVAL PARAM */
+	bad.args_size = 2 * sizeof(void *);
+	for (i = 0; i < ARRAY_SIZE(params); i++) {
+		bad.param = &params[i];
+		REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, PARAM, params[i].name);
+	}
 	/* refuses: dk_op_define EINVAL SCHEMA_ARGS */
 	bad.num_params = 65;
 	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_ARGS, "r::new");

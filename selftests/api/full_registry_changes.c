@@ -437,13 +437,14 @@ int r_unregister_nameless_with_entry(void)
 
 void r_prepare(void)
 {
-	static const struct dk_param param = { .name = "x", .kind = DK_ARG_POINTER };
+	static const struct dk_param param = { .name = "x", .kind = DK_ARG_INT, .size = 1 };
 	unsigned int i;
 
 	r_open();
 	described = r_new;
 	described.param = &param;
 	described.num_params = 1;
+	described.args_size = 1;
 	r_untyped = r_new;
 	r_untyped.sig = NULL;
 	new2 = t_decl("r::new2");

@@ -84,11 +84,20 @@ static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_d
 	return dkc_refuse_joined(why, DK_WHY_SCHEMA_NAME, part, ARRAY_SIZE(part));
 }
 
+static bool param_fits(const struct dk_param *p, u64 args_size)
+{
+	u32 least = p->kind == DK_ARG_LIST ? sizeof(struct dk_list) :
+		    p->kind < DK_ARG_STRING || p->kind == DK_ARG_OTHER ? 1 : sizeof(void *);
+
+	return p->kind <= DK_ARG_OTHER && p->size >= least &&
+	       (u64)p->offset + p->size <= args_size;
+}
+
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why)
 {
+	const struct dk_param *p;
 	int err;
-	u32 i;
 
 	if (!dkc_decl_fits(decl))
 		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
@@ -98,9 +107,12 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		return dkc_refuse(why, DK_WHY_BAD_NAME, decl->name);
 	if (decl->param && decl->num_params > DKC_MAX_PARAMS)
 		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, decl->name);
-	for (i = 0; decl->param && i < decl->num_params; i++)
-		if (!decl->param[i].name)
+	for (p = decl->param; p && p < decl->param + decl->num_params; p++) {
+		if (!p->name)
 			return dkc_refuse(why, DK_WHY_BAD_NAME, NULL);
+		if (!param_fits(p, decl->args_size))
+			return dkc_refuse(why, DK_WHY_PARAM, p->name);
+	}
 	if (!decl->schema)
 		return 0;
 	err = check_schema_name(decl, why);
