@@ -344,8 +344,9 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  * @impl: a fallthrough or a boxed function; must stay valid until it is
  *	unregistered with dk_impls_unregister(). If its key is an alias key, it serves
  *	every key that the alias key stands for
- * @why: filled on failure. On success also filled with reason NO_ENTRY and the
- *	key if the layout's trimmed table has no entry for a key. May be NULL
+ * @why: filled on failure. On success, if the layout's trimmed table has no entry for
+ *	some of the keys that @impl serves, filled with reason NO_ENTRY and the first
+ *	of these keys. May be NULL
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (the key has a fallback), -EINVAL (key, function, size,

@@ -266,7 +266,8 @@ int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
 
 /**
  * dk_schema_decl_free() - free a declaration
- * @decl: from dk_schema_decl(), or NULL; its operator must have been undefined
+ * @decl: from dk_schema_decl(), or NULL. The operator that it defines must be
+ *	undefined first
  *
  * Context: Userspace.
  */

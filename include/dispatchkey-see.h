@@ -196,8 +196,7 @@ struct dk_route {
  * Uses the same lookup as a call.
  *
  * Context: Process context, may sleep.
- * Return: What dk_call_enter() would return, -ENOENT also if @op is NULL; or -EINVAL
- * (size).
+ * Return: What dk_call_enter() would return; -ENOENT if @op is NULL; -EINVAL (size).
  */
 int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);

@@ -193,7 +193,7 @@ static void put_label_at(struct dk_format *t, const struct dk_step *s)
 	put_key(t, s->impl_key);
 }
 
-/* Puts the effect of a registration on the call. */
+/* Puts a line that ends with the effect of a registration on the call. */
 static void put_bearing(struct dk_format *t, const struct dk_step *s)
 {
 	static const char *const words[] = {

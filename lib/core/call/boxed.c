@@ -13,8 +13,8 @@ struct dk_extract {
 
 /*
  * Returns the function that unpacks the arguments. DK_OP() sets it in the caller's declaration.
- * A hand-written declaration may lack it. In that case, returns that of the registered function's
- * declaration. It stays valid while the function is registered.
+ * If a hand-written declaration lacks it, takes it from the declaration of the function that is
+ * called, which stays valid while that function is registered.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {

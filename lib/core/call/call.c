@@ -243,9 +243,9 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 }
 
 /*
- * Turns a call on the fast path into a call with a frame. Slots must be released in reverse order,
- * but frames may be released in any order. So a record in the gate replaces the slot. The record is
- * made before the slot is released, so that a scan always finds the call.
+ * Turns a call on the fast path into a call with a frame. In userspace a separate record in the
+ * gate replaces the slot: the slot taken last must be released first, but frames may be released in
+ * any order. The record is made before the slot is released, so that a scan always finds the call.
  */
 static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
 {

@@ -225,8 +225,9 @@ static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
 }
 
 /*
- * Returns an operator for a name that is free. A replaced operator is never freed, so it is
- * used again if it fits. So a name has at most one operator for each signature and class.
+ * Returns an operator that is not in the table of names yet: a replaced operator of the same name
+ * if one fits, otherwise a new one. Replaced operators are freed only with the registry. So a name
+ * has at most one operator for each signature and class.
  */
 static struct dk_op *op_reuse_or_new(struct dk_registry *reg, const struct dk_op_decl *decl,
 				     unsigned int flags)

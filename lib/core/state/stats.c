@@ -96,8 +96,8 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
 }
 
 /*
- * Fills @s for the function @r or, if it is NULL, for calls of @op without a function: the counter
- * and the names.
+ * Fills @s with the counter and the names of the function @r. If @r is NULL, fills @s with the
+ * counter for calls of @op without a function.
  */
 static void stat_fill(struct dk_stat *s, const struct dk_op *op, enum dk_stat_kind kind,
 		      const struct dkc_reg *r)

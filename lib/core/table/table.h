@@ -12,7 +12,7 @@ static inline struct dkc_block *dkc_block_of(const struct dkc_reg *r)
 	return (struct dkc_block *)((char *)(r - r->place) - offsetof(struct dkc_block, regs));
 }
 
-/* block.c: the run, the operator and the entry of the caller's array of a registration. */
+/* block.c: return the run of a registration, its operator, or its element of the caller's array. */
 struct dkc_run *dkc_run_of(const struct dkc_reg *r);
 /* Returns NULL for a backend fallback. */
 struct dk_op *dkc_reg_op(const struct dkc_reg *r);
@@ -257,7 +257,10 @@ void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
  * must hold the lock.
  */
 struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool may_sleep);
-/* Copies a full table and adds the counters that exist. Calls that use the copy are counted. */
+/*
+ * Copies a full table and adds the counter of each function, or counter 0 for a function that has
+ * none. Calls that use the copy are counted.
+ */
 struct dkc_table * __must_check dkc_table_count(const struct dk_op *op,
 						const struct dkc_table *full, bool may_sleep);
 /*
