@@ -104,8 +104,8 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * that @listener->notify unregisters or drains.
  *
  * Context: Process context, sleeps until the listener has returned.
- * Return: 0, or -EDEADLK from inside the listener, a hook or, in the kernel and on
- * bare metal, an atomic call.
+ * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic
+ * call.
  */
 int dk_listener_unregister(struct dk_listener *listener);
 
