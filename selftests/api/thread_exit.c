@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests calls that are still entered when their thread ends. They are left in a destructor of
- * thread-specific data, on another thread, twice, or never. Also tests threads that use liburcu
- * themselves. Userspace only.
+ * thread-specific data, on another thread, twice, or never. Also tests functions that do not
+ * return, and threads that use liburcu themselves. Userspace only.
  */
 #include "alloc.h"
 #include "grace_periods.h"
@@ -12,6 +12,7 @@
 #include "core/change/change.h"
 
 #include <limits.h>
+#include <setjmp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <urcu-bp.h>
@@ -21,8 +22,12 @@
 DK_OP(visit, "thread_exit::visit", (struct dk_obj *x), (x), (x));
 DK_OP(peek, "thread_exit::peek", (struct dk_obj *x), (x), (x));
 
+static void (*leave_function)(void);	/* never returns, or NULL */
+
 static int visit_here(struct dk_call *c, struct dk_obj *x)
 {
+	if (leave_function)
+		leave_function();
 	return 0;
 }
 
@@ -270,6 +275,69 @@ static void thread_ends_inside_calls(void)
 	thread_ends_inside(kept[1]);
 }
 
+/* ---- functions that do not return ---------------------------------------------- */
+
+static void end_thread(void)
+{
+	pthread_exit(NULL);
+}
+
+static void *call_and_end(void *unused)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	CHECK_OK(dk_thread_init());
+	CHECK_OK(visit_at(op, &dk_local_default, &x));
+	return NULL;
+}
+
+/* The first call takes the fast path, because the thread already has a record. */
+static void first_call_ends_with_its_thread(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	pthread_t thread;
+
+	begin();
+	/* compares the signatures, which the first call by handle does on the slow path */
+	CHECK_OK(visit_at(op, &dk_local_default, &x));
+	leave_function = end_thread;
+	CHECK_OK(pthread_create(&thread, NULL, call_and_end, NULL));
+	pthread_join(thread, NULL);
+	leave_function = NULL;
+	CHECK_INT(t_num_inside(prov), 0);
+	end();
+}
+
+static jmp_buf before_jump;
+
+static void jump(void)
+{
+	longjmp(before_jump, 1);
+}
+
+/* The frame still exists after the jump, so the call can be left. */
+static void call_is_left_after_longjmp(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	struct dk_frame f;
+	volatile int i;
+
+	begin();
+	leave_function = jump;
+	for (i = 0; i < 2 * DEEP; i++) {
+		CHECK_OK(dk_call_enter_op(&f, op, &visit_op, &dk_local_default, objs, 1));
+		if (!setjmp(before_jump)) {
+			visit_run(&f, &x);
+			CHECK(!"the function returned");
+		}
+		dk_call_leave(&f);
+	}
+	leave_function = NULL;
+	CHECK_INT(t_num_inside(prov), 0);
+	end();
+}
+
 /* ---- left on another thread -------------------------------------------------- */
 
 static void *first_call_and_leave(void *data)
@@ -496,6 +564,8 @@ T_SUITE(thread_exit,
 	T(destructor_calls_without_a_record),
 	T(last_destructor_round_leaves_calls),
 	T(thread_ends_inside_calls),
+	T(first_call_ends_with_its_thread),
+	T(call_is_left_after_longjmp),
 	T(call_cannot_be_left_on_another_thread),
 	T(call_cannot_be_left_twice),
 	T(calls_of_liburcu_readers_are_counted),
