@@ -41,7 +41,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside after that: 0'
 
-plan 38
+plan 41
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "a plugin compiles with a copy of the library" c -shared -fPIC "$st_here/plugin.c" \
@@ -182,6 +182,27 @@ $there
 $destructor
 call here: 1000
 its library stays: 1
+END
+
+ok "a plugin compiles with a copy of the library that it hides" c -shared -fPIC \
+	"$st_here/plugin.c" -o "$st_tmp/hidden.so" -Wl,--exclude-libs,ALL "${static[@]}"
+ok "a plugin with a copy of the library uses the host's copy" \
+	sees host copy "$st_tmp/copy.so" <<END
+begin: 0
+call here: 3
+$there
+call here: 1000
+its library stays: 1
+$destructor
+END
+ok "a plugin that hides its copy of the library does not use the host's copy" \
+	sees host copy "$st_tmp/hidden.so" <<END
+begin: 0
+call here: 1000
+$there
+call here: 1000
+its library stays: 1
+$destructor
 END
 
 closes='begin: 0
