@@ -99,7 +99,8 @@ struct dk_keyset {
  * DK_SET() - the keyset of a key of layout v1
  * @key: one of enum dk_key; if it is a constant, so is the set
  *
- * The set of an alias key, such as DK_AUTOGRAD, is empty: use dk_alias_set().
+ * The set of an alias key, such as DK_AUTOGRAD, is empty: use dk_alias_set(). @key is
+ * evaluated more than once, so it must not have side effects.
  */
 #define DK_SET(key)		DK_KEYSET(DK_KEY_BITS(key))
 

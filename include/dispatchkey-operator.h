@@ -186,8 +186,10 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
- * All calls with this handle must have returned. If no reference is left, dk_op_put()
- * changes nothing and reports the mistake on stderr or in the kernel's log.
+ * All calls with this handle must have returned. If no reference is left, but the
+ * operator still has a definition or a function, dk_op_put() changes nothing and reports
+ * the mistake on stderr or in the kernel's log. Otherwise the operator may have been
+ * freed, and the mistake is a use after free.
  *
  * Context: Process context, may sleep.
  */

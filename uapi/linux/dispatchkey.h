@@ -200,7 +200,7 @@ enum dk_slot {
  * The keyset of a key, which is a constant if the key is a constant. A per-backend
  * runtime key has the bits of its functionality and its backend. A building block has
  * only the bit of its functionality. The sets of Undefined and of alias keys are
- * empty.
+ * empty. The key is evaluated more than once.
  */
 #define DK__BLOCK(k)							\
 	(((k) - DK_START_OF_DENSE_BACKENDS) / (DK_NUM_BACKENDS + 1))
