@@ -16,7 +16,7 @@ need_module dispatchkey dk_forgetful dk_unfinished
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 49
+plan 50
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -29,6 +29,7 @@ within() { # SECONDS COMMAND... - repeats the command until it succeeds
 		sleep 0.2
 	done
 }
+sleeps() { [[ $(</proc/"$1"/stat) == *") D "* ]]; } # PID
 complete_call() { echo 1 >/sys/module/dk_unfinished/parameters/complete; }
 
 # ---- the file -------------------------------------------------------------------
@@ -117,6 +118,7 @@ rmmod dk_unfinished &
 waited='dispatchkey: unfinished waits for a call: selftest::unfinished unfinished_cpu '
 waited+='\(deferred\)\[[0-9]+\] 1[0-9]{4} ms$'
 ok "within 20 seconds, the log names the call that rmmod waits for" within 20 log_tells "$waited"
+ok "rmmod sleeps while it waits for the call" within 5 sleeps $!
 ok "the deferred call is completed" complete_call
 ok "rmmod ends after the deferred call is completed" wait $!
 klog_mark
