@@ -8,6 +8,7 @@
  *		crowd::one, half of them at CUDA and half at CPU; 0: no second provider
  * blocks		the number of operators for which the provider "blocks" registers a
  *		function; each function is in a separate array
+ * providers	the number of further providers, which join the backends "crowd" and "shared"
  * defined		whether crowd::one is defined
  * held		write a name: takes a reference to this operator, and releases the previous
  *		reference
@@ -40,6 +41,7 @@
 #define MOST_OPS	65536
 #define MOST_DEVICES	256
 #define MOST_FUNCTIONS	65536
+#define MOST_PROVIDERS	64
 
 DK_OP(crowd_one, "crowd::one", (struct dk_obj *x), (x), (x));
 
@@ -49,12 +51,18 @@ struct crowd_op {
 	char name[16];
 };
 
+struct crowd_provider {
+	struct dk_provider prov;
+	char name[DK_NAME_MAX];
+};
+
 static struct dk_provider crowd = DK_PROVIDER("crowd"), twin = DK_PROVIDER("crowd");
 static struct dk_provider owner = DK_PROVIDER("blocks");
 static struct dk_impl *twin_impls, *block_impls;
 static struct crowd_op *op;
 static struct dk_op *held;
-static unsigned int backend, num_ops, num_devices;
+static struct crowd_provider further[MOST_PROVIDERS];
+static unsigned int backend, num_ops, num_devices, num_further;
 static u32 device[MOST_DEVICES];
 /* The kernel serialises writes to the parameters of one module, but not writes and its loading. */
 static DEFINE_MUTEX(lock);
@@ -281,6 +289,44 @@ static int blocks_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
+/* The name is as long as possible, so that a list of providers needs several messages. */
+static int register_further(struct crowd_provider *p, unsigned int i, struct dk_diag *why)
+{
+	int err;
+
+	snprintf(p->name, sizeof(p->name), "crowd-%0*u", DK_NAME_MAX - 7, i);
+	p->prov = (struct dk_provider)DK_PROVIDER(p->name);
+	err = dk_provider_register(&p->prov, why);
+	if (!err)
+		err = dk_backend_join(&p->prov, "crowd", 0, 0, NULL, why);
+	return err ?: dk_backend_join(&p->prov, "shared", 0, 0, NULL, why);
+}
+
+static void unregister_further(void)
+{
+	while (num_further)
+		dk_provider_unregister(&further[--num_further].prov);
+}
+
+static int providers_set(const char *value, const struct kernel_param *kp)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	unsigned int n;
+	int err;
+
+	err = kstrtouint(value, 0, &n);
+	if (err || n > MOST_PROVIDERS)
+		return err ?: -ERANGE;
+	mutex_lock(&lock);
+	unregister_further();
+	for (; !err && num_further < n; num_further++)
+		err = register_further(&further[num_further], num_further, &why);
+	if (err)
+		unregister_further();
+	mutex_unlock(&lock);
+	return err;
+}
+
 static int defined_set(const char *value, const struct kernel_param *kp)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -415,6 +461,7 @@ static const struct kernel_param_ops number_ops = { .set = number_set, .get = nu
 static const struct kernel_param_ops churn_ops = { .set = churn_set };
 static const struct kernel_param_ops twin_ops = { .set = twin_set };
 static const struct kernel_param_ops blocks_ops = { .set = blocks_set };
+static const struct kernel_param_ops providers_ops = { .set = providers_set };
 static const struct kernel_param_ops defined_ops = { .set = defined_set };
 static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
@@ -433,6 +480,8 @@ module_param_cb(twin, &twin_ops, NULL, 0200);
 MODULE_PARM_DESC(twin, "number of functions of a provider with the same name");
 module_param_cb(blocks, &blocks_ops, NULL, 0200);
 MODULE_PARM_DESC(blocks, "number of operators that each have a function in a separate array");
+module_param_cb(providers, &providers_ops, NULL, 0200);
+MODULE_PARM_DESC(providers, "number of further providers");
 module_param_cb(defined, &defined_ops, NULL, 0200);
 MODULE_PARM_DESC(defined, "whether crowd::one is defined");
 module_param_cb(held, &held_ops, NULL, 0200);
@@ -484,6 +533,7 @@ static void __exit crowd_exit(void)
 	dk_op_put(held);
 	unregister_blocks();
 	unregister_twin();
+	unregister_further();
 	dk_provider_unregister(&crowd);
 	vfree(op);
 }

@@ -12,7 +12,7 @@ import genl
 PARAMETERS = "/sys/module/dk_crowd/parameters/"
 # A page: the kernel allocates at least this much for a part of a dump.
 SMALLEST = 4096
-MANY_OPS, MANY_DEVICES = 600, 64
+MANY_OPS, MANY_DEVICES, MANY_PROVIDERS = 600, 64, 40
 
 
 def crowd(name, value):
@@ -235,6 +235,37 @@ def of_one_name(tap, family):
     family.do("stats-set", {"state": 0})
 
 
+def many_providers(tap, family):
+    """Lists of providers, and of backends with many providers, do not fit into one message. A
+    message about a backend has the names of its 16 oldest providers."""
+    crowd("providers", MANY_PROVIDERS)
+    joined = [f"crowd-{i:0121}" for i in range(MANY_PROVIDERS)]
+    small = family.again(SMALLEST)
+    answer = small.ask("provider-get", {}, True)
+    told = [p for p in answer.decoded if p["name"].startswith("crowd-")]
+    tap.ok(f"{MANY_PROVIDERS} providers do not fit into two messages", answer.reads > 3,
+           answer.reads)
+    tap.equal("a dump has all these providers, the oldest first", joined, names(told))
+    tap.equal("each of these providers has joined both backends",
+              [["crowd", "shared"]] * MANY_PROVIDERS, [p["backend"] for p in told])
+    tap.equal("provider-get finds the newest provider", told[-1],
+              family.do("provider-get", {"name": joined[-1]}))
+    answer = small.ask("backend-get", {}, True)
+    tap.ok("backends with many providers do not fit into one message", answer.reads > 2,
+           answer.reads)
+    tap.equal("a dump has each backend once", list(range(1, len(answer.decoded) + 1)),
+              [b["number"] for b in answer.decoded])
+    told = {b["name"]: b for b in answer.decoded}
+    for name, providers in (("crowd", ["crowd", *joined]), ("shared", joined)):
+        tap.equal(f"backend {name} has {len(providers)} providers, and 16 of their names",
+                  (len(providers), providers[:16]),
+                  (told[name]["providers"], told[name]["provider"]))
+        tap.equal(f"backend-get of {name} has the same content as the dump", told[name],
+                  family.do("backend-get", {"name": name}))
+    crowd("providers", 0)
+    family.do("backend-release", {"name": "shared"})
+
+
 def very_long(tap, family):
     """Requests an operator that has more functions than fit into a reply."""
     many = 2000
@@ -322,7 +353,7 @@ def main():
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
     for part in (in_pieces, complete, filters, one_change, lost_device, unseen_change,
-                 each_once, of_one_name, very_long):
+                 each_once, of_one_name, many_providers, very_long):
         tap.attempt(f"{part.__name__}: all requests are answered", part, tap, family)
     tap.attempt("dumps during changes: all requests are answered", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
