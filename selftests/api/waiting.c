@@ -177,6 +177,29 @@ static void atomic_call_times_out(void)
 	CHECK_INT(v_served(v_spin, cpu), V_BASE);
 }
 
+/* Unregistering waits for an atomic call, too, if an earlier attempt has timed out. */
+static void atomic_call_outlasts_a_timeout(void)
+{
+	struct v_caller v;
+	struct v_unregister l;
+
+	if (w_cpus() < 2) {
+		t_skip("a call that spins needs a CPU of its own");
+		return;
+	}
+	v_open();
+	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), true))
+		return;
+	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
+	if (!v_begin_unregister(&l))
+		return;
+	/* long enough for a request that does not wait; a slow machine does not fail the test */
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(l.done));
+	v_release(&v);
+	v_end_unregister(&l);
+}
+
 /* Releasing a handle waits for the calls of its function, even if another thread removed it. */
 static void handle_release_waits_for_removed_functions(void)
 {
@@ -526,6 +549,7 @@ T_SUITE(waiting,
 	T(deadline_names_the_call),
 	T(timeout_builds_no_tables),
 	T(atomic_call_times_out),
+	T(atomic_call_outlasts_a_timeout),
 	T(handle_release_waits_for_removed_functions),
 	T(second_unregister_allows_freeing),
 	T(unregister_within_the_deadline),
