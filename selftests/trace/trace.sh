@@ -11,7 +11,7 @@
 
 need_root
 need_command insmod rmmod awk
-need_module dispatchkey dk_traced
+need_module dispatchkey dk_traced dk_crowd
 tracing=/sys/kernel/tracing
 [ -e $tracing/events ] || mount -t tracefs tracefs $tracing 2>/dev/null ||
 	skip_all "this kernel has no tracefs"
@@ -38,7 +38,7 @@ traced() { sed -nE 's/^.*: (dk_[a-z_]+: .*)$/\1/p' $tracing/trace; }
 # seen NAME LINE - checks that the line was recorded once
 seen() { is "$1" 1 "$(traced | grep -cFx -- "$2")"; }
 
-plan 30
+plan 34
 
 # ---- the events -------------------------------------------------------------------
 
@@ -83,6 +83,15 @@ is "dk_complete is recorded after a deferred call" \
 dk_call_exit: op=traced::job key=CPU label=submit device=0 result=0
 dk_complete: op=traced::job key=CPU label=submit provider=traced device=0 result=-5" \
 	"$(traced | sed -E 's/ (keyset=0x[0-9a-f]+|ms=[0-9]+)//')"
+clear_trace
+ok "a driver with a device loads while all events are enabled" load dk_crowd devices=1
+like "dk_register has the name of the device" \
+	"*dk_register: op=crowd::one * label=card_one provider=crowd device=crowd000*" "$(traced)"
+clear_trace
+ok "the device is called twice" sh -c 'echo 1 >/sys/module/dk_crowd/parameters/call'
+is "the events of these calls have the number of the device" 4 \
+	"$(traced | grep -cE '^dk_call_(enter|exit): .* label=card_one device=[1-9]')"
+unload dk_crowd
 clear_trace
 ok "the driver unloads while all events are enabled" unload dk_traced
 seen "dk_unregister is recorded for a function" \
