@@ -319,8 +319,10 @@ static int providers_set(const char *value, const struct kernel_param *kp)
 		return err ?: -ERANGE;
 	mutex_lock(&lock);
 	unregister_further();
-	for (; !err && num_further < n; num_further++)
+	while (!err && num_further < n) {
 		err = register_further(&further[num_further], num_further, &why);
+		num_further++;
+	}
 	if (err)
 		unregister_further();
 	mutex_unlock(&lock);
