@@ -32,16 +32,19 @@ fits() { # SIZE WORD
 	"$dir/arena" "$1" >"$dir/log" && grep -q "^ok 1 $2$" "$dir/log"
 }
 served=0 refused=0 without=0
+# A larger arena never serves less than a smaller one.
 every_size() {
 	local size
 	for ((size = 16; size <= 65536; size += 488)); do
 		"$dir/arena" "$size" >"$dir/log" || { diag "$size bytes" "$(cat "$dir/log")"; return 1; }
-		grep -q "^ok 1 served$" "$dir/log" && served=$((served + 1))
-		grep -q "^ok 1 refused$" "$dir/log" && refused=$((refused + 1))
-		grep -q "^ok 1 no registry fits$" "$dir/log" && without=$((without + 1))
+		case $(head -n 1 "$dir/log") in
+		"ok 1 no registry fits") without=$((without + 1)); [ "$refused" -eq 0 ] || break ;;
+		"ok 1 refused") refused=$((refused + 1)); [ "$served" -eq 0 ] || break ;;
+		"ok 1 served") served=$((served + 1)) ;;
+		esac
 	done
 	diag "$without sizes without a registry, $refused refused, $served served"
-	[ "$served" -gt 0 ] && [ "$refused" -gt 0 ] && [ "$without" -gt 0 ]
+	[ "$size" -gt 65536 ] && [ "$served" -gt 0 ] && [ "$refused" -gt 0 ] && [ "$without" -gt 0 ]
 }
 
 echo "TAP version 13"
