@@ -14,13 +14,13 @@ static void operators(void)
 	static const struct dk_param nameless = { .kind = DK_ARG_OBJECT, .size = sizeof(void *) };
 	/* the argument struct has room for two pointers */
 	static const struct dk_param params[] = {
-		{ "unknown kind", DK_ARG_OTHER + 1, 0, 1 },
-		{ "empty", DK_ARG_INT, 0, 0 },
-		{ "no room for a pointer", DK_ARG_STRING, 0, sizeof(void *) - 1 },
-		{ "no room for a list", DK_ARG_LIST, 0, sizeof(void *) },
-		{ "begins outside", DK_ARG_BOOL, 2 * sizeof(void *), 1 },
-		{ "ends outside", DK_ARG_OTHER, sizeof(void *) + 1, sizeof(void *) },
-		{ "the sum overflows", DK_ARG_OTHER, ~0U, 1 },
+		{ "unknown kind", DK_ARG_OTHER + 1, 0, 1, 0 },
+		{ "empty", DK_ARG_INT, 0, 0, 0 },
+		{ "no room for a pointer", DK_ARG_STRING, 0, sizeof(void *) - 1, 0 },
+		{ "no room for a list", DK_ARG_LIST, 0, sizeof(void *), 0 },
+		{ "begins outside", DK_ARG_BOOL, 2 * sizeof(void *), 1, 0 },
+		{ "ends outside", DK_ARG_OTHER, sizeof(void *) + 1, sizeof(void *), 0 },
+		{ "the sum overflows", DK_ARG_OTHER, ~0U, 1, 0 },
 	};
 	struct dk_op_decl bad;
 	struct dk_op *op;
