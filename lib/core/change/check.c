@@ -84,6 +84,10 @@ static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_d
 	return dkc_refuse_joined(why, DK_WHY_SCHEMA_NAME, part, ARRAY_SIZE(part));
 }
 
+/*
+ * True if the description of a parameter is valid. dk_arg_get() reads a whole list or pointer,
+ * whatever the size in the description.
+ */
 static bool param_fits(const struct dk_param *p, u64 args_size)
 {
 	u32 least = p->kind == DK_ARG_LIST ? sizeof(struct dk_list) :
