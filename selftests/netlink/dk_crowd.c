@@ -154,15 +154,25 @@ static int set_both(unsigned int ops, unsigned int devices)
 /* Before the module is initialised, this only sets the initial number. */
 static unsigned int first_ops, first_devices;
 
+/* Reads a number that is at most @most. */
+static int read_number(const char *value, unsigned int most, unsigned int *n)
+{
+	int err = kstrtouint(value, 0, n);
+
+	if (!err && *n > most)
+		err = -ERANGE;
+	return err;
+}
+
 static int number_set(const char *value, const struct kernel_param *kp)
 {
 	unsigned int *first = kp->arg, n, most;
 	int err;
 
 	most = first == &first_ops ? MOST_OPS : MOST_DEVICES;
-	err = kstrtouint(value, 0, &n);
-	if (err || n > most)
-		return err ?: -ERANGE;
+	err = read_number(value, most, &n);
+	if (err)
+		return err;
 	if (stays)
 		return -EBUSY;
 	mutex_lock(&lock);
@@ -229,9 +239,9 @@ static int twin_set(const char *value, const struct kernel_param *kp)
 	unsigned int n;
 	int err;
 
-	err = kstrtouint(value, 0, &n);
-	if (err || n > MOST_FUNCTIONS)
-		return err ?: -ERANGE;
+	err = read_number(value, MOST_FUNCTIONS, &n);
+	if (err)
+		return err;
 	mutex_lock(&lock);
 	unregister_twin();
 	if (n)
@@ -314,9 +324,9 @@ static int providers_set(const char *value, const struct kernel_param *kp)
 	unsigned int n;
 	int err;
 
-	err = kstrtouint(value, 0, &n);
-	if (err || n > MOST_PROVIDERS)
-		return err ?: -ERANGE;
+	err = read_number(value, MOST_PROVIDERS, &n);
+	if (err)
+		return err;
 	mutex_lock(&lock);
 	unregister_further();
 	while (!err && num_further < n) {
