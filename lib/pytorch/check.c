@@ -45,12 +45,10 @@ bool dkc_op_matches_rules(const struct dk_op *op)
 	u32 i;
 
 	dkc_assert_writer(op->reg);
-	if (!table)
-		return true;
-	if (!table_matches(op, table, NULL))
-		return false;
-	tab = table->devices;
-	for (i = 0; tab && i <= tab->mask; i++) {
+	tab = table ? table->devices : NULL;
+	if (!tab)
+		return !table || table_matches(op, table, NULL);
+	for (i = 0; i <= tab->mask; i++) {
 		u32 number = tab->slot[i].number;
 
 		if (!table_matches(op, tab->slot[i].table,

@@ -48,9 +48,11 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 	dkc_assert_writer(op->reg);
 	if (!dkc_has_entry(l, slot))
 		return false;
-	if (table)
+	if (table) {
+		table = dkc_table_of_device(table, 0);
 		return dkc_table_id(l, table, slot) == DKC_ID_AMBIGUOUS ||
 		       dkc_table_reg(op, table, slot);
+	}
 	return dkc_evaluate(op, NULL, slot, NULL).prov != DK_PROV_MISSING;
 }
 

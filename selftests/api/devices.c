@@ -135,6 +135,16 @@ static void two_cards_and_a_cpu_object(void)
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
 }
 
+static void devices_do_not_change_what_is_served_without_one(void)
+{
+	setup(0);
+	plug("card0", 100, card, 1);
+	CHECK_INT(dk_op_is_served(op, DK_PRIVATEUSE1, &t_why), 0);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	CHECK_INT(dk_op_is_served(op, DK_PRIVATEUSE1, &t_why), 1);
+	CHECK_INT(dk_op_is_served(op, DK_CPU, &t_why), 1);
+}
+
 /* Device numbers that share a slot in the list of device tables, and devices without a table. */
 static void device_numbers_share_a_slot(void)
 {
@@ -640,22 +650,29 @@ static long serves_with_autograd(u32 device)
 static void fallback_serves_only_a_device(void)
 {
 	static const struct dk_impl any = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, work_any);
-	u32 device;
+	static const struct dk_impl autograd[] = {
+		DK_IMPL(work, DK_AUTOGRAD_FUNCTIONALITY, work_card),
+	};
+	u32 device, other;
 
 	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, implicit, 1, &t_why));
-	CHECK_OK(dk_device_register(&edu, backend, "edu0", (void *)5, card, 1, &device, &t_why));
+	other = plug("edu1", 6, autograd, 1);
+	device = plug("edu0", 5, card, 1);
 	CHECK_INT(serves_with_autograd(0), -1);
 	CHECK_INT(serves_with_autograd(device), 5);
+	CHECK_INT(serves_with_autograd(other), 6);
 	CHECK_OK(dk_fallback_register(&cpu, &any, &t_why));
 	CHECK_INT(serves_with_autograd(0), -1);
 	CHECK_INT(serves_with_autograd(device), 7);
+	CHECK_INT(serves_with_autograd(other), 6);
 	CHECK_OK(dk_impls_unregister(&cpu, &any, &t_why));
 	CHECK_INT(serves_with_autograd(device), 5);
 }
 
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
+	T(devices_do_not_change_what_is_served_without_one),
 	T(device_numbers_share_a_slot),
 	T(card_function_overrides_nothing),
 	T(last_of_equal_keys_serves),

@@ -78,10 +78,8 @@ int dkc_change_prepare(struct dkc_change *ch)
 	struct dkc_table **end = &ch->tables, *table;
 	struct dk_op *op;
 
-	if (ch->ops)
-		dkc_change_traced(ch->ops->reg);
 	for (op = ch->ops; op; op = op->next) {
-		*end = dkc_table_build(op, true);
+		*end = dkc_table_build(op, false, true);
 		if (!*end) {
 			dkc_change_cancel(ch);
 			return -ENOMEM;
@@ -105,22 +103,22 @@ void dkc_change_cancel(struct dkc_change *ch)
 }
 
 /*
- * Returns a copy of the full table with counters. If the copy cannot be allocated, returns a table
- * that sends all calls to the slow path, which counts them.
+ * Returns the full table with counters. If it cannot be allocated, returns a table that sends all
+ * calls to the slow path, which counts them.
  */
-static const struct dkc_table *table_counted(const struct dk_op *op, const struct dkc_table *full,
+static const struct dkc_table *table_counted(struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
 {
 	const struct dkc_table *table;
 
 	if (full->direct == DK__NOT_DIRECT)
 		return full;
-	table = dkc_table_count(op, full, may_sleep);
+	table = dkc_table_build(op, true, may_sleep);
 	return table ? table : dkc_table_bypass(op->flags);
 }
 
-/* Returns the table that calls use: the full one, a copy with counters, or a constant one. */
-static const struct dkc_table *table_for_calls(const struct dk_op *op, const struct dkc_table *full,
+/* Returns the table that calls use: the full one, one with counters, or a constant one. */
+static const struct dkc_table *table_for_calls(struct dk_op *op, const struct dkc_table *full,
 					       bool may_sleep)
 {
 	if (op->reg->shutdown)
@@ -140,7 +138,7 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table)
 
 	dkc_assert_writer(op->reg);
 	rcu_assign_pointer(op->table, table);
-	/* a full table other than @base is a copy with counters */
+	/* a full table other than @base is one with counters */
 	if (old->kind == DKC_TABLE_FULL && old != dkc_deref_locked(op->base, op->reg))
 		dkc_table_retire(op->reg, old);
 }
@@ -156,7 +154,7 @@ void dkc_change_tables(struct dk_registry *reg, bool may_sleep)
 						     may_sleep));
 }
 
-/* Only the slow path runs hooks and tracers. The fast path counts with copies of the tables. */
+/* Only the slow path runs hooks and tracers. The fast path counts with tables that have counters. */
 static u8 tables_of(const struct dk_registry *reg)
 {
 	bool counted = dkc_deref_locked(reg->stats, reg);
@@ -203,17 +201,21 @@ static void op_publish(struct dk_op *op, const struct dkc_table *full, bool may_
 		WRITE_ONCE(op->sig, dkc_op_sig(op));
 	dkc_op_set_table(op, table_for_calls(op, full, may_sleep));
 	rcu_assign_pointer(op->base, full);
-	dkc_trace(publish, op, dkc_table_of_op(op));
+	dkc_trace(publish, op, dkc_table_of_device(dkc_table_of_op(op), 0));
 	dkc_table_retire(op->reg, old);
 	dkc_op_release(op);
 }
 
 void dkc_change_commit(struct dkc_change *ch)
 {
+	struct dk_registry *reg = ch->ops ? ch->ops->reg : NULL;
 	struct dk_op *op;
 
 	while ((op = change_take(ch)))
 		op_publish(op, change_take_table(ch), true);
+	/* not earlier: tables with counters are built from the registrations */
+	if (reg)
+		dkc_change_traced(reg);
 }
 
 /*
@@ -222,19 +224,20 @@ void dkc_change_commit(struct dkc_change *ch)
  */
 void dkc_change_force(struct dkc_change *ch)
 {
+	struct dk_registry *reg = ch->ops ? ch->ops->reg : NULL;
 	struct dkc_table *table;
 	struct dk_op *op;
 
-	if (ch->ops)
-		dkc_change_traced(ch->ops->reg);
 	while ((op = ch->ops)) {
 		cond_resched();
-		table = dkc_table_build(op, false);
+		table = dkc_table_build(op, false, false);
 		if (!table)
-			op->reg->unbuilt = 1;
+			reg->unbuilt = 1;
 		dkc_stats_cover(op, table, false);
 		op_publish(change_take(ch), table, false);
 	}
+	if (reg)
+		dkc_change_traced(reg);
 }
 
 /*
@@ -246,7 +249,7 @@ void dkc_change_force(struct dkc_change *ch)
 
 static bool op_rebuild(struct dk_op *op, bool may_sleep)
 {
-	struct dkc_table *table = dkc_table_build(op, may_sleep);
+	struct dkc_table *table = dkc_table_build(op, false, may_sleep);
 
 	if (!table)
 		return false;

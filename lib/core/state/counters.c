@@ -235,10 +235,10 @@ bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_s
 	while ((r = dkc_reg_walk(op, r)))
 		if (!dkc_is_fallthrough(r))
 			all &= reg_assign(op, r, may_sleep);
-	if (table)
+	if (table && !tab)
 		all &= table_assign(op, table, may_sleep);
 	for (i = 0; tab && i <= tab->mask; i++)
-		if (tab->slot[i].number)
+		if (!i || tab->slot[i].number)
 			all &= table_assign(op, tab->slot[i].table, may_sleep);
 	return all;
 }

@@ -54,10 +54,10 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 
 /* change.c: publishing. The caller must hold the lock. */
 /*
- * Publishes the table that calls use. If the previous table was a copy with counters, retires it.
+ * Publishes the table that calls use. Retires the previous table if it is one with counters.
  */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* Publishes the table of each operator again. If calls are counted, publishes a new copy of it. */
+/* Publishes the table of each operator again. If calls are counted, builds it with counters. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /*
  * Adds (@more) or removes one watcher of calls, and publishes other tables if needed. Each hook is

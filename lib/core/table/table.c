@@ -5,9 +5,10 @@
  */
 #include "table.h"
 
-static size_t table_size(const struct dkc_index *index)
+static size_t table_size(const struct dkc_index *index, bool counted)
 {
-	return offsetof(struct dkc_table, entry) + index->n * sizeof(struct dk__entry);
+	return offsetof(struct dkc_table, entry) + index->n * sizeof(struct dk__entry) +
+	       (counted ? (1 + index->n) * sizeof(struct dk__count) : 0);
 }
 
 static struct dk__entry *entry_fill(struct dk__entry *entry, const struct dkc_reg *r)
@@ -53,15 +54,33 @@ static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 	return bits ? DK__SLEEPS : index->lowest;
 }
 
+/* Returns a counter by its number. Counter 0 counts the calls that have no counter. */
+static struct dk__count counter_at(const struct dk_registry *reg, u32 n)
+{
+	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
+}
+
+static void add_counters(const struct dk_op *op, struct dkc_table *table)
+{
+	u32 i;
+
+	table->direct = table->direct > DK__NOT_DIRECT ? table->direct | DK__COUNTS : DK__COUNTED;
+	table->counters = (struct dk__count *)(table->entry + table->n);
+	table->counters[0] = counter_at(op->reg, op->missing);
+	for (i = 0; i < table->n; i++)
+		table->counters[1 + i] = counter_at(op->reg,
+						    dkc_reg_counter(op, table->entry[i].reg));
+}
+
 /*
  * Builds the table for objects on the device whose first registration is @first or, if @first is
  * NULL, for all objects that are not on a device with functions.
  */
 static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg *first,
-					 bool may_sleep)
+					 bool counted, bool may_sleep)
 {
 	struct dkc_index *index = dkc_index_get(op, first, may_sleep);
-	struct dkc_table *table = index ? dkc_alloc(table_size(index), may_sleep) : NULL;
+	struct dkc_table *table = index ? dkc_alloc(table_size(index, counted), may_sleep) : NULL;
 
 	if (!table) {
 		dkc_index_put(op->reg, index);
@@ -75,6 +94,8 @@ static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg 
 	table->lowest = index->lowest;
 	table->direct = first_direct(op, index);
 	table_fill(op, table);
+	if (counted)
+		add_counters(op, table);
 	return table;
 }
 
@@ -110,20 +131,6 @@ static u32 num_devices_of(const struct dk_op *op)
 	while ((r = next_device(op, r)))
 		n++;
 	return n;
-}
-
-/* Copies a table without its device tables, and adds @more bytes at the end. */
-static struct dkc_table *table_copy(const struct dkc_table *from, size_t more, bool may_sleep)
-{
-	struct dkc_index *index = (struct dkc_index *)from->index;
-	struct dkc_table *table = dkc_alloc(table_size(index) + more, may_sleep);
-
-	if (!table)
-		return NULL;
-	memcpy(table, from, table_size(index));
-	index->users++;
-	table->devices = NULL;
-	return table;
 }
 
 static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
@@ -195,70 +202,11 @@ static u32 num_slots_for(const struct dk_op *op, u32 n)
 	return size;
 }
 
-/* On failure the caller must discard @own. */
-static bool device_tables_build(struct dk_op *op, struct dkc_table *own, bool may_sleep)
+static void device_tables_drop(struct dk_registry *reg, struct dkc_device_tables *tab,
+			       bool published)
 {
-	const struct dkc_reg *r = NULL;
-	struct dkc_device_tables *tab;
-	struct dkc_table *table;
-	u32 n = num_devices_of(op);
-
-	if (!n)
-		return true;
-	tab = device_tables_make(op->reg, num_slots_for(op, n), table_copy(own, 0, may_sleep),
-				 may_sleep);
-	own->devices = tab;
-	if (!tab)
-		return false;
-	if (op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE))
-		own->direct = DK__BY_DEVICE;
-	while ((r = next_device(op, r))) {
-		table = table_build_one(op, r, may_sleep);
-		if (!table)
-			return false;
-		device_tables_insert(tab, dkc_block_of(r)->device, table);
-	}
-	return true;
-}
-
-/* Returns a counter by its number. Counter 0 counts the calls that have no counter. */
-static struct dk__count counter_at(const struct dk_registry *reg, u32 n)
-{
-	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
-}
-
-/* Copies one table, without its device tables, and adds counters. */
-static struct dkc_table *table_count_one(const struct dk_op *op, const struct dkc_table *from,
-					 bool may_sleep)
-{
-	size_t counters = (1 + from->n) * sizeof(struct dk__count);
-	struct dkc_table *table = table_copy(from, counters, may_sleep);
 	u32 i;
 
-	if (!table)
-		return NULL;
-	table->direct = table->direct > DK__NOT_DIRECT ? table->direct | DK__COUNTS : DK__COUNTED;
-	table->counters = (struct dk__count *)(table->entry + table->n);
-	table->counters[0] = counter_at(op->reg, op->missing);
-	for (i = 0; i < table->n; i++)
-		table->counters[1 + i] = counter_at(op->reg,
-						    dkc_reg_counter(op, table->entry[i].reg));
-	return table;
-}
-
-static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
-			bool published)
-{
-	struct dkc_device_tables *tab;
-	u32 i;
-
-	if (!table)
-		return;
-	tab = (struct dkc_device_tables *)dkc_table_devices(table);
-	/* Drop @table first: a slot that points to @table also protects the device tables. */
-	table_drop(reg, table, published);
-	if (!tab)
-		return;
 	for (i = 0; i <= tab->mask; i++)
 		if (!i || tab->slot[i].number)
 			table_drop(reg, tab->slot[i].table, published);
@@ -266,6 +214,42 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 		kvfree_rcu(tab, rcu);
 	else
 		kvfree(tab);
+}
+
+static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
+			bool published)
+{
+	struct dkc_device_tables *tab;
+
+	if (!table)
+		return;
+	tab = (struct dkc_device_tables *)dkc_table_devices(table);
+	/* Drop @table first: a slot that points to @table also protects the device tables. */
+	table_drop(reg, table, published);
+	if (tab)
+		device_tables_drop(reg, tab, published);
+}
+
+/*
+ * Returns a table without entries that leads to those of the devices. It has the index of @one of
+ * them. For devices with the same index, a call then need not look its keyset up again.
+ */
+static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_device_tables *tab,
+					  const struct dkc_table *one, bool may_sleep)
+{
+	struct dkc_table *table = dkc_alloc(sizeof(*table), may_sleep);
+
+	if (!table) {
+		device_tables_drop(op->reg, tab, false);
+		return NULL;
+	}
+	*table = *one;
+	((struct dkc_index *)table->index)->users++;
+	table->n = 0;
+	table->devices = tab;
+	table->direct = op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) ?
+			DK__BY_DEVICE : table->direct & ~DK__COUNTS;
+	return table;
 }
 
 void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table)
@@ -279,54 +263,26 @@ void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table)
 	tables_drop(reg, table, true);
 }
 
-struct dkc_table *dkc_table_build(struct dk_op *op, bool may_sleep)
+struct dkc_table *dkc_table_build(struct dk_op *op, bool counted, bool may_sleep)
 {
-	struct dkc_table *table = table_build_one(op, NULL, may_sleep);
-
-	dkc_assert_writer(op->reg);
-	if (!table || device_tables_build(op, table, may_sleep))
-		return table;
-	dkc_table_discard(op->reg, table);
-	return NULL;
-}
-
-/* Copies device tables and adds counters. Each table stays in its slot. */
-static bool device_tables_count(const struct dk_op *op, struct dkc_table *own,
-				const struct dkc_device_tables *from, bool may_sleep)
-{
-	struct dkc_table *table = table_count_one(op, from->slot[0].table, may_sleep);
+	struct dkc_table *table = table_build_one(op, NULL, counted, may_sleep);
 	struct dkc_device_tables *tab;
-	u32 i;
-
-	tab = device_tables_make(op->reg, from->mask + 1, table, may_sleep);
-	own->devices = tab;
-	if (!tab)
-		return false;
-	for (i = 0; i <= from->mask; i++) {
-		if (!from->slot[i].number)
-			continue;
-		table = table_count_one(op, from->slot[i].table, may_sleep);
-		if (!table)
-			return false;
-		tab->slot[i].number = from->slot[i].number;
-		tab->slot[i].table = table;
-	}
-	return true;
-}
-
-struct dkc_table *dkc_table_count(const struct dk_op *op, const struct dkc_table *full,
-				  bool may_sleep)
-{
-	struct dkc_table *table;
+	const struct dkc_reg *r = NULL;
+	u32 n = num_devices_of(op);
 
 	dkc_assert_writer(op->reg);
-	if (!full->devices)
-		return table_count_one(op, full, may_sleep);
-	table = table_copy(full, 0, may_sleep);
-	if (!table || device_tables_count(op, table, full->devices, may_sleep))
+	if (!n)
 		return table;
-	dkc_table_discard(op->reg, table);
-	return NULL;
+	tab = device_tables_make(op->reg, num_slots_for(op, n), table, may_sleep);
+	while (tab && (r = next_device(op, r))) {
+		table = table_build_one(op, r, counted, may_sleep);
+		if (!table) {
+			device_tables_drop(op->reg, tab, false);
+			return NULL;
+		}
+		device_tables_insert(tab, dkc_block_of(r)->device, table);
+	}
+	return tab ? table_of_devices(op, tab, table, may_sleep) : NULL;
 }
 
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,

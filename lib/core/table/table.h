@@ -253,16 +253,11 @@ struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
 /*
- * table.c: builds a table with its device tables. Returns NULL if allocation fails. The caller
- * must hold the lock.
+ * table.c: builds a table with its device tables. If @counted, the table has the counter of each
+ * function, or counter 0 for a function that has none, and its calls are counted. Returns NULL if
+ * allocation fails. The caller must hold the lock.
  */
-struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool may_sleep);
-/*
- * Copies a full table and adds the counter of each function, or counter 0 for a function that has
- * none. Calls that use the copy are counted.
- */
-struct dkc_table * __must_check dkc_table_count(const struct dk_op *op,
-						const struct dkc_table *full, bool may_sleep);
+struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool counted, bool may_sleep);
 /*
  * Free a table, which may be NULL. dkc_table_discard() is for a table that was not published.
  * dkc_table_retire() is for one that was replaced, and frees it after a grace period.

@@ -312,7 +312,7 @@ struct dkc_numbers {
 /* The tables that calls use. */
 enum dkc_tables {
 	DKC_TABLES_PLAIN,	/* the full ones */
-	DKC_TABLES_COUNTED,	/* copies with counters */
+	DKC_TABLES_COUNTED,	/* tables with counters */
 	DKC_TABLES_BYPASSED,	/* dkc_table_bypass() */
 };
 
