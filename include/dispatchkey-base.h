@@ -108,7 +108,7 @@ struct dk_keyset {
  * struct dk_obj - what a call dispatches on; embed it in your own object
  * @ks: the keyset of the object
  * @device: number of the object's device, 0 for none. Numbers are never reused, so
- *	an object may outlive its device
+ *	an object may outlive its device. In the head of a struct dk_list: DK_DEVICE_LIST
  * @flags: must be zero, except in the head of a struct dk_list, where
  *	dk_list_init() sets it to DK_OBJ_LIST
  */

@@ -92,7 +92,7 @@ struct dk__index {
 /*
  * Immutable once published. Followed by its entries. If devices have functions of
  * the operator, @devices has one table for each of these devices and one for
- * number 0.
+ * number 0. In that case @index is that of a device's table, usually the index of all of them.
  */
 struct dk__table {
 	const void *retired[DK__RETIRED];
@@ -665,29 +665,24 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 	return ks;
 }
 
-/* Returns whether the device of @first is that of the call. @b is the call's highest backend. */
-DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b)
+/*
+ * Returns whether the device of @first is that of the call, unless @first is a list. @b is the
+ * highest backend of the call's keyset @ks. In a redispatch, @ks may lack the backends of @first.
+ */
+DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b, int how)
 {
-	if (!first || first->flags == DK_OBJ_LIST)
-		return 0;
-	return (first->ks.bits & ks) >> b & 1;
+	return first && (first->ks.bits & (how & DK__HOW_MASKED ? ~0ULL : ks)) >> b & 1;
 }
 
-/* Switch to the table of the first object's device. Returns 0 if dk__find() must do this. */
-DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, unsigned long b,
-				    const struct dk_obj *first)
+/* Returns the element that may be for @device. The caller must compare the number. */
+DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__devices *devices,
+							       __u32 device)
 {
-	const struct dk__devices *devices = (*table)->devices;
-	const struct dk__device_table *at;
+	unsigned long offset = (device & devices->mask) * sizeof(struct dk__device_table);
 
-	if (!dk__is_on(first, ks, b))
-		return 0;
-	at = DK__CAST(const struct dk__device_table *, devices + 1) +
-	     (first->device & devices->mask);
-	if (at->number != first->device)
-		return 0;
-	*table = at->table;
-	return 1;
+	DK__ANEW(offset);	/* otherwise gcc would compute the address in more instructions */
+	return DK__CAST(const struct dk__device_table *,
+			DK__CAST(const char *, devices + 1) + offset);
 }
 
 /*
@@ -706,9 +701,10 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	const struct dk__table *table = dk__keep(slot, op, how);
 	__u64 masked = ks;
 	unsigned long id = dk__lookup(table, &masked, b, place, how);
+	const struct dk__device_table *at;
 	__u32 direct;
 #if DK__GATED
-	const struct dk__count *at;
+	const struct dk__count *count;
 #endif
 
 	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
@@ -727,10 +723,16 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 			goto enter;
 #endif
 		if (dk__direct_first(table, how, direct) == DK__BY_DEVICE) {
-			if (!dk__on_device(&table, ks, b, first))
+			if (!dk__is_on(first, ks, b, how))
 				goto find;
-			masked = ks;
-			id = dk__lookup(table, &masked, b, place, how);
+			at = dk__device_at(table->devices, first->device);
+			if (at->number != first->device)
+				goto find;
+			if (DK__UNLIKELY(at->table->index != table->index)) {
+				masked = ks;
+				id = dk__lookup(at->table, &masked, b, place, how);
+			}
+			table = at->table;
 			direct = table->first_direct;
 			if (id >= direct)
 				goto found;
@@ -751,8 +753,8 @@ found:
 #if DK__GATED
 enter:
 	dk__fill(c, masked, dk__entry_of(table, id), op, made, local);
-	at = dk__load(table->first_direct) == DK__SLEEPS ? NULL : dk__counter_of(table, id);
-	if (dk__enter_gate(c, slot, at, how)) {
+	count = dk__load(table->first_direct) == DK__SLEEPS ? NULL : dk__counter_of(table, id);
+	if (dk__enter_gate(c, slot, count, how)) {
 		found->entry = c->entry;
 		return 1;
 	}

@@ -7,7 +7,7 @@
 
 #include "core/change/change.h"
 
-#define LAST_GENERATION	((1u << (32 - DKC_DEVICE_BITS)) - 1)
+#define LAST_GENERATION	((1u << (32 - DKC_DEVICE_BITS)) - 2)
 
 static struct dk_provider prov;
 static struct dk_op_decl decl;

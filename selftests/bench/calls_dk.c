@@ -149,6 +149,14 @@ static void check(int bad, int expected)
 		errx(1, "a call failed: %d", bad);
 }
 
+/* Hides from the compiler which object @x is: real callers do not know this. */
+#define HIDE(x)								\
+	do {								\
+		__asm__("" : "+r"(x));					\
+		if (!(x))						\
+			__builtin_unreachable();			\
+	} while (0)
+
 /* Defines a contender: it calls eight operators in turn. @begin and @end surround all calls. */
 #define CONTENDER(name, f, call, expected, begin, end)			\
 static void name(const struct bench_contender *contender, unsigned long n) \
@@ -158,6 +166,8 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 	int bad = 0;							\
 	BELOW_AUTOGRAD();						\
 									\
+	HIDE(x);							\
+	HIDE(y);							\
 	begin;								\
 	for (; n; n -= 8) {						\
 		call(f, 0, bad) call(f, 1, bad) call(f, 2, bad) call(f, 3, bad)	\

@@ -27,7 +27,7 @@ const struct dk_obj *dk_list_obj(struct dk_list *list)
 			bits |= o->ks.bits;
 	}
 	list->head.ks.bits = bits;
-	list->head.device = 0;
+	list->head.device = DK_DEVICE_LIST;
 	list->head.flags = DK_OBJ_LIST;
 	return &list->head;
 }
