@@ -253,6 +253,7 @@ enum dk__request_flags {
 	DK__BY_KEYSET = 2,
 	DK__FROM_BOXED = 4,		/* the caller has boxed arguments */
 	DK__SKIP_FAST = 8,		/* dk__find() has been tried */
+	DK__REDISPATCH = 16,		/* a redispatch with boxed arguments */
 };
 
 /*
@@ -405,6 +406,7 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args);
  * @x: the @x of the dk_extract_fn_t
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
  * @n: number of arguments at @objs
+ * @raw: the union of their keysets
  *
  * For the functions that DK_OP() declares.
  *
@@ -412,7 +414,7 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args);
  * Return: What the dk_extract_fn_t must return.
  */
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
-		 unsigned int n);
+		 unsigned int n, struct dk_keyset raw);
 
 /**
  * dk_call_described() - the declaration that describes a call's arguments

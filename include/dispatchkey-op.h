@@ -273,7 +273,8 @@ dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
 	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 									\
-	return dk_extracted(dk__x, dk__objs + 1, DK__OBJS(dk__objs));	\
+	return dk_extracted(dk__x, dk__objs + 1, DK__OBJS(dk__objs),	\
+			    DK_KEYSET(DK__RAW(dk__objs)));		\
 }									\
 extern struct dk_op_decl id##_op;					\
 DK__WEAK struct dk_op_decl id##_op = {					\

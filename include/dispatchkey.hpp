@@ -613,6 +613,15 @@ public:
 	bool failed() const { return failed_; }
 	const dk_obj *const *data() const { return at_; }
 	unsigned int size() const { return n_; }
+	/* The union of the objects' keysets. */
+	dk_keyset raw() const
+	{
+		dk_keyset all{ 0 };
+
+		for (unsigned int i = 0; i < n_; i++)
+			all.bits |= at_[i] ? at_[i]->ks.bits : 0;
+		return all;
+	}
 
 private:
 	bool grow()
@@ -2053,7 +2062,8 @@ private:
 		detail::objects<capacity(all())> objs;
 
 		collect_packed(objs, generators, at, all());
-		return objs.failed() ? -ENOMEM : dk_extracted(x, objs.data(), objs.size());
+		return objs.failed() ? -ENOMEM :
+				       dk_extracted(x, objs.data(), objs.size(), objs.raw());
 	}
 
 	/* Returns @f if it is a function; otherwise a function that finds and calls @f. */

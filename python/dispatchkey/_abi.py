@@ -1398,7 +1398,7 @@ FUNCTIONS: _Dict[str, _Tuple[_Any, _List[_Any]]] = {
     "dk_call_boxed_key": (c.c_int, [c.c_void_p, c.POINTER(dk_op_decl), c.POINTER(dk_local),
         c.c_uint, c.c_void_p]),
     "dk_redispatch_boxed": (c.c_int, [c.POINTER(dk_call), dk_keyset, c.c_void_p]),
-    "dk_extracted": (c.c_int, [c.c_void_p, c.POINTER(c.POINTER(dk_obj)), c.c_uint]),
+    "dk_extracted": (c.c_int, [c.c_void_p, c.POINTER(c.POINTER(dk_obj)), c.c_uint, dk_keyset]),
     "dk_call_described": (c.POINTER(dk_op_decl), [c.POINTER(dk_call)]),
     "dk_call_takes": (c.c_int, [c.POINTER(dk_call), c.POINTER(dk_op_decl)]),
     "dk_deferred_init": (None, [c.POINTER(dk_deferred)]),

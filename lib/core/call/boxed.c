@@ -22,25 +22,33 @@ static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *
 }
 
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
-		 unsigned int n)
+		 unsigned int n, struct dk_keyset raw)
 {
+	struct dk__request *rq = &x->rq;
+	struct dk_op *op = rq->op ? rq->op : READ_ONCE(rq->decl->op);
 	struct dk_frame f DK__NOT_SET;
 	DK__SLOT(slot);
 	dk_boxed_fn_t unbox;
-	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK__CALL_BOXED, objs, n);
+	int err = DK__SLOWLY;
 
+	if (likely(rq->flags == DK__FROM_BOXED && op))
+		err = dkc_fast_find(&f.call, &slot, rq, op, DK__CALL_BOXED, rq->local,
+				    dk__merge(raw.bits, rq->local),
+				    DK__HOW_MASKED | DK__HOW_TYPED, objs, n);
+	else if (rq->from)
+		err = dkc_fast_redispatch(&f.call, &slot, rq, DK__CALL_BOXED, objs, n);
 	if (!err) {
-		unbox = unbox_of(&f.call, x->rq.decl);
+		unbox = unbox_of(&f.call, rq->decl);
 		err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
-		dk__end(&f.call, slot, x->rq.how);
+		dk__end(&f.call, slot, rq->how);
 		return err;
 	}
 	if (err != DK__SLOWLY)
 		return err;
-	err = dk__call_enter(&f, &x->rq, objs, n);
+	err = dk__call_enter(&f, rq, objs, n);
 	if (err)
 		return err;
-	unbox = f.boxed ? f.boxed : unbox_of(&f.call, x->rq.decl);
+	unbox = f.boxed ? f.boxed : unbox_of(&f.call, rq->decl);
 	err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
 	f.result = err;
 	dk_call_leave(&f);
@@ -85,7 +93,8 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 		return -EPROTOTYPE;
 	for (i = 0; i < decl->num_params; i++)
 		objs[i] = param_obj(&decl->param[i], x->args, generators);
-	return dk_extracted(x, objs, decl->num_params);
+	return dk_extracted(x, objs, decl->num_params,
+			    DK_KEYSET(dk__raw(objs, decl->num_params)));
 }
 
 /*
@@ -152,7 +161,7 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 	struct dk_extract x = {
 		.rq = {
 			.decl = (struct dk_op_decl *)decl, .from = from, .ks = ks,
-			.flags = DK__FROM_BOXED,
+			.flags = DK__FROM_BOXED | DK__REDISPATCH,
 		},
 		.args = args,
 	};
@@ -163,7 +172,7 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 		decl = dk_call_described(from);
 	/* neither the caller nor the definition describes the arguments */
 	if (f && !decl->param)
-		return dk_extracted(&x, f->objs, f->n);
+		return dk_extracted(&x, f->objs, f->n, DK_KEYSET(dk__raw(f->objs, f->n)));
 	return extract_described(&x, decl, !(from->made & DK__CALL_BOXED));
 }
 
