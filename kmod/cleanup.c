@@ -96,9 +96,9 @@ static bool find_left(struct dk_registry *reg, const struct module *mod, char na
 }
 
 /*
- * Called by the module notifier. Loading or unloading another module needs the
- * notifier's lock, so it may block until the provider's calls have returned. The
- * messages are therefore printed before the wait.
+ * Called by the module notifier, with the notifier's lock held. Loading or unloading
+ * another module needs this lock, so other modules may have to wait until the
+ * provider's calls have returned. The messages are therefore printed before the wait.
  */
 void dkc_module_cleanup(const struct module *mod)
 {

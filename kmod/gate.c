@@ -70,10 +70,10 @@ struct gate_overflow {
 static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
 
 /*
- * Wait queues, hashed by address. A waiter is in two of them: that of the provider, which
- * is woken when a call returns, and that of the registry, which is woken when a device or
- * backend goes offline or online. So a call that returns avoids the locks of most other
- * providers' waiters.
+ * Wait queues, hashed by address. A waiter is in two queues. The queue of the provider is
+ * woken when a call returns. The queue of the registry is woken when a device or backend
+ * goes offline or online. Waiters for other providers are mostly in other queues, so a
+ * call that returns does not take the locks of these queues.
  */
 #define GATE_QUEUE_BITS	6
 static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
@@ -81,8 +81,9 @@ static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
 static atomic_t num_waiters = ATOMIC_INIT(0);
 
 /*
- * Deferred calls, hashed by their provider. A waiter reads these lists after the slots and
- * overflow lists: a deferred call that has left those is already in one of these lists.
+ * Deferred calls, hashed by their provider. A deferred call is added to one of these lists
+ * before it leaves its slot or overflow list. So a waiter reads these lists after the slots
+ * and overflow lists.
  */
 static struct gate_deferred {
 	raw_spinlock_t lock;
@@ -121,8 +122,9 @@ void dkc_gate_init(void)
 
 /*
  * Records a call in a free slot, with preemption disabled. The stores pair with the loads of
- * the same words in slot_read(): a reader that loads one of the words also loads the new @seq,
- * and one that loads @prov also loads the other words. See selftests/model/slot.pml.
+ * the same words in slot_read(). A reader that loads one of the new words also loads the new
+ * @seq. A reader that loads the new @prov also loads the other new words. See
+ * selftests/model/slot.pml.
  */
 static __always_inline void slot_take(struct gate_slot *slot, u64 *storage,
 				      const struct dkc_reg *reg, const void *op)
@@ -208,7 +210,7 @@ static void call_map_acquire(const u64 *storage, const struct dkc_reg *reg, unsi
 		lock_acquire_shared_recursive(map, 0, 1, NULL, ip);
 }
 
-/* Called before the slot is freed: after that, the provider may be freed. */
+/* Called before the slot is freed, because the provider may be freed after that. */
 static void call_map_release(const struct gate_slot *slot, unsigned long ip)
 {
 	struct dkc_provider *prov = (struct dkc_provider *)slot->prov;
@@ -423,8 +425,8 @@ static bool any_deferred(const void *prov, dkc_inside_fn match, void *data)
 /*
  * Reads a slot so that all words belong to one call. Returns false if the slot is free. Calls
  * may take and free the slot at the same time. Each call increments @seq before it stores other
- * words, so @seq is the same before and after only if no word belongs to a later call. The
- * loads pair with the stores in slot_take() and leave_gate().
+ * words. So if @seq has the same value before and after the other loads, no word belongs to a
+ * later call. The loads pair with the stores in slot_take() and leave_gate().
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {
@@ -558,7 +560,7 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/* The walk over all tasks takes long: call without spinlocks held. @of may already be freed. */
+/* Walks over all tasks, so spinlocks must not be held. @of may already be freed. */
 u32 dkc_inside_task(const void *of, char *name, size_t size)
 {
 	struct task_struct *process, *task;

@@ -57,8 +57,8 @@ static int __init dispatchkey_init(void)
 		goto no_notifier;
 	/*
 	 * This must be the last step: requests are served as soon as the family is
-	 * registered. A dump may last longer than the family, so loading must not fail
-	 * after this.
+	 * registered. A dump that has begun may still run after the family is
+	 * unregistered, so loading must not fail after this step.
 	 */
 	err = dk_nl_init();
 	if (err)

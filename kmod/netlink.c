@@ -17,8 +17,8 @@ static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 
 /*
  * Commands run in parallel, and the registry has its own lock. While a command waits for calls,
- * no generic netlink family can be registered. While such a registration waits, the kernel
- * starts no command of any family. DRAIN_TIMEOUT_MS limits the waits for calls. With
+ * no generic netlink family can be registered. While the registration of a family waits, the
+ * kernel starts no command of any family. DRAIN_TIMEOUT_MS limits the waits for calls. With
  * resv_start_op 0, the kernel checks the reserved header fields of all commands. Only
  * commands older than that check need an exemption.
  */
@@ -160,8 +160,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 }
 
 /*
- * Refuses a client that was built for another layout, because key numbers mean other
- * keys there.
+ * Refuses a client that was built for another layout. In another layout, the numbers
+ * of keys are different.
  */
 static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
@@ -377,9 +377,9 @@ int dk_nl_init(void)
 }
 
 /*
- * First sends the queued events and stops events, because sending them uses the family. No event
- * can occur before dk_nl_init() has registered the family, because drivers cannot use a module that
- * is being loaded.
+ * Sending events uses the family. So this function first sends the queued events and stops events,
+ * and then unregisters the family. No event can occur before dk_nl_init() has registered the
+ * family, because drivers cannot use a module that is being loaded.
  */
 void dk_nl_exit(void)
 {

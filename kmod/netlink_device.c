@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * These commands list backends, devices and providers, take backends and devices offline or bring
- * them online, and release the names of backends.
+ * Defines the commands that list backends, devices and providers, that take backends and devices
+ * offline or bring them online, and that release the names of backends.
  */
 #include "netlink.h"
 
 #define MAX_PROVIDER_NAMES	16	/* in the message about a backend */
 #define MAX_CALLS_INSIDE	8	/* in the message about a provider */
 /*
- * The time that one request waits for calls on the backend or device that it takes offline. If a
- * generic netlink family is registered or unregistered during this wait, all generic netlink
- * requests of the machine wait, too. The wait for a grace period is not included.
+ * The longest time that one request waits for calls on the backend or device that the request takes
+ * offline. The wait for a grace period is not included. If a generic netlink family is registered
+ * or unregistered during this wait, all generic netlink requests of the machine wait, too.
  */
 #define DRAIN_TIMEOUT_MS	1000
 
 /* ---- backends ----------------------------------------------------------------- */
 
-/* Adds the names of providers that have joined a backend, at most as many as fit in any message. */
+/*
+ * Adds the names of at most MAX_PROVIDER_NAMES providers that have joined a backend. So many names
+ * fit in any message.
+ */
 static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 {
 	struct dk_provider_info prov = { .size = sizeof(prov) };

@@ -110,8 +110,8 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 /*
  * The position of a walk through the registry. A walk spans several parts of a dump.
  * The position is stored at the beginning of cb->ctx. The registry's lock is released
- * between two parts, and within a part after DK_NL_WORK_MAX. If the registry changes
- * while the lock is released, the next message has NLM_F_DUMP_INTR.
+ * between two parts, and within a part after DK_NL_WORK_MAX units of work. If the
+ * registry changes while the lock is released, the next message has NLM_F_DUMP_INTR.
  */
 struct dk_nl_walk {
 	char *name;	/* of the last operator, in a walk of all; freed by dk_nl_walk_done() */

@@ -47,8 +47,8 @@ static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
 }
 
 /*
- * Finds the end of a run and what serves it, in the table of @dev or, if that is NULL, in the
- * operator's own. Returns -EAGAIN if the lock must be released before the end is found.
+ * Finds the end of a run and what serves the run, in the table of @dev or, if @dev is NULL, in the
+ * operator's own table. Returns -EAGAIN if the lock must be released before the end is found.
  */
 static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 		   const struct dkc_device *dev, struct dkc_pick *pick)
@@ -126,7 +126,7 @@ static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
 
 /*
  * Searches for the run of the request, and fills the answer if it is found. Called with the
- * registry's lock held. Returns -EAGAIN if the lock must be released before that.
+ * registry's lock held. Returns -EAGAIN if the lock must be released before the run is found.
  */
 static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
 			   struct dk_nl_table_walk *w)

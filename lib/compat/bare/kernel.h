@@ -30,11 +30,11 @@ void dkc_bare_free(void *p);
 /* With one thread, none of these needs to order anything. */
 #define READ_ONCE(x)		(x)
 #define WRITE_ONCE(x, v)	((x) = (v))
-#define smp_load_acquire(p)	(*(p))	/* pairs: at use */
-#define smp_store_release(p, v)	(*(p) = (v))	/* pairs: at use */
-#define smp_mb()		do { } while (0)	/* pairs: at use */
-#define smp_rmb()		do { } while (0)	/* pairs: at use */
-#define smp_wmb()		do { } while (0)	/* pairs: at use */
+#define smp_load_acquire(p)	(*(p))	/* callers name the pair */
+#define smp_store_release(p, v)	(*(p) = (v))	/* callers name the pair */
+#define smp_mb()		do { } while (0)	/* callers name the pair */
+#define smp_rmb()		do { } while (0)	/* callers name the pair */
+#define smp_wmb()		do { } while (0)	/* callers name the pair */
 
 typedef struct {
 	long counter;

@@ -55,15 +55,15 @@ void dkc_free(void *p);
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
-#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)	/* pairs: at use */
-#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)	/* pairs: at use */
-#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)	/* pairs: at use */
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)	/* callers name the pair */
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE) /* callers name the pair */
+#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)	/* callers name the pair */
 #ifdef DKC_TSAN
 #define smp_rmb()		do { } while (0)	/* ThreadSanitizer does not model fences */
-#define smp_wmb()		do { } while (0)	/* pairs: at use */
+#define smp_wmb()		do { } while (0)	/* callers name the pair */
 #else
-#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)	/* pairs: at use */
-#define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)	/* pairs: at use */
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)	/* callers name the pair */
+#define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)	/* callers name the pair */
 #endif
 
 typedef struct {

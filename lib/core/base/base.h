@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * String functions and reasons for failures. The headers world.h and gate.h have the interface to
- * the kernel or, in userspace and on bare metal, to its substitute.
+ * String functions and reasons for failures. The headers world.h and gate.h declare what the core
+ * needs from the kernel. In userspace and on bare metal, other code supplies the same functions.
  */
 #ifndef _DKC_BASE_H
 #define _DKC_BASE_H
@@ -17,8 +17,8 @@ char dkc_lower(char c);
  */
 bool dkc_has_word(const char *list, const char *word);
 /*
- * Makes a text that was cut off after @len bytes end in "..." and a NUL. Does not split a UTF-8
- * character. Returns the new length.
+ * Called for a text that was cut off after @len bytes. Replaces the end of the text by "..." and
+ * a NUL. Does not split a UTF-8 character. Returns the new length.
  */
 size_t dkc_end_cut(char *text, size_t len);
 /* Copies @src and adds a NUL. A text that does not fit is cut off and ends in "...". */

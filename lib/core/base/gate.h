@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The gate records the function and the provider of each call in flight. A call enters the gate
- * in its read-side critical section and ends the section before the function runs, unless the
- * section itself protects the provider. In userspace the slot of a call on the fast path is
- * such a record, too. Draining, dk_provider_inside() and the test for -EDEADLK read these
- * records. The gate is in kmod/gate.c for the kernel, lib/gate.c for userspace and
- * lib/compat/bare for bare metal.
+ * The gate records the function and the provider of a call in flight. A call enters the gate
+ * in its read-side critical section, and ends the section before the function runs. If the
+ * section itself protects the provider, the call stays in the section and does not enter the
+ * gate. In userspace the slot of a call on the fast path is a record of the gate, too.
+ * Draining, dk_provider_inside() and the test for -EDEADLK read the records. The gate is in
+ * kmod/gate.c for the kernel, lib/gate.c for userspace and lib/compat/bare for bare metal.
  *
  * Each world.h defines:
  *
@@ -44,9 +44,9 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 
 /*
  * Called with the list's lock held. A caller may wrongly initialize @d again while a
- * call is deferred with it. If no other call was deferred since, @d is still first in
- * the list. In that case this leaves @d in the list for the earlier call and returns
- * -EBUSY.
+ * call is deferred with @d. If no other call was deferred since then, @d is still first
+ * in the list. In that case, this function keeps @d in the list for the earlier call,
+ * and returns -EBUSY.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
@@ -115,7 +115,7 @@ bool dkc_gate_mine(dkc_inside_fn match, void *data);
 bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
 /*
  * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
- * used by a deferred call. dkc_gate_complete() traces @result and removes @d, or returns false if
+ * used by a deferred call. dkc_gate_complete() traces @result and removes @d. It returns false if
  * @d was removed before. It traces first, because the function may be freed once @d is removed. In
  * the kernel dkc_gate_complete() may be called in any context but NMI.
  */

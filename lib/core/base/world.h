@@ -90,10 +90,10 @@ struct dk__count;
 #define dkc_deref_locked(p, reg) rcu_dereference_protected(p, dkc_is_writer(reg))
 
 /*
- * A grace period that a caller may stop waiting for. dkc_grace_begin() is called once, with the
+ * A grace period. A wait for it can have a deadline. dkc_grace_begin() is called once, with the
  * registry's lock held, and returns false if allocation fails. dkc_grace_wait() returns false if
  * the grace period is not over at @deadline; 0 means no deadline. If dkc_grace_begin() failed,
- * it returns false at once. dkc_grace_end() is called when no waiter is left.
+ * dkc_grace_wait() returns false at once. dkc_grace_end() is called when no waiter is left.
  */
 bool __must_check dkc_grace_begin(struct dkc_grace *g);
 bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);
@@ -101,11 +101,11 @@ void dkc_grace_end(struct dkc_grace *g);
 
 /*
  * A block of DKC_COUNTS counters. dkc_count_add() increments the counter that dkc_count_at()
- * returns. It writes no cache line that another CPU or thread writes, and may be used wherever a
- * call may be made while the block exists. dk__add_count() does the same for a call with a slot of
- * dk__begin(). dkc_counts_sum() adds up all CPUs or threads. dkc_counts_init() returns false if
- * allocation fails. dkc_counts_lost() returns the number of increments, of all counters,
- * that threads dropped for lack of memory.
+ * returns. dkc_count_add() writes no cache line that another CPU or thread writes. While the block
+ * exists, dkc_count_add() may be used wherever a call may be made. dk__add_count() does the same
+ * for a call with a slot of dk__begin(). dkc_counts_sum() adds up all CPUs or threads.
+ * dkc_counts_init() returns false if allocation fails. dkc_counts_lost() returns the number of
+ * increments, of all counters, that threads dropped for lack of memory.
  */
 bool __must_check dkc_counts_init(struct dkc_counts *c, bool may_sleep);
 void dkc_counts_destroy(struct dkc_counts *c);

@@ -12,9 +12,9 @@ struct dk_extract {
 };
 
 /*
- * Returns the function that unpacks the arguments. DK_OP() sets it in the caller's declaration.
- * If a hand-written declaration lacks it, takes it from the declaration of the function that is
- * called, which stays valid while that function is registered.
+ * Returns the function that unpacks the arguments. DK_OP() sets this function in the caller's
+ * declaration. A hand-written declaration may lack it. In that case, returns the one in the
+ * declaration of the called function, which stays valid while the called function is registered.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
@@ -99,9 +99,9 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 
 /*
  * Makes a call through a hand-written declaration, which has no function to extract the
- * objects. The objects are found by the declaration's description of the parameters or, if
- * there is none, by the definition's. The operator keeps the definition's description, so that
- * description stays valid after the read-side critical section.
+ * objects. The objects are found by the description of the parameters in the declaration. If
+ * the declaration has none, the description in the operator's definition is used. The operator
+ * keeps a copy of the latter, which stays valid after the read-side critical section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

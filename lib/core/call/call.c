@@ -25,7 +25,7 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 	struct dk_call *c = &f->call;
 
 	c->ks.bits = req->ks;
-	/* a copy: the table may be freed after the read-side critical section */
+	/* copy the entry: the table may be freed after the read-side critical section */
 	f->storage.entry.fn = req->fn;
 	f->storage.entry.reg = req->reg;
 	c->entry = &f->storage.entry;
@@ -39,8 +39,8 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
  * critical section. Ends the section unless the section itself protects the provider:
  * dkc_section_is_gate().
  *
- * A provider is unpublished before its calls are waited for. A call that read an older table is
- * either in the gate or prevents the end of the grace period.
+ * Unregistering unpublishes a provider before it waits for the provider's calls. A call that read
+ * an older table is either in the gate or prevents the end of the grace period.
  */
 static int find_and_enter(struct dk_frame *f, struct dk_op *op, const struct dkc_table *table,
 			  struct dkc_request *req)
@@ -73,8 +73,8 @@ out:
 }
 
 /*
- * Returns the table of an operator, and stores the argument description of the definition for which
- * the table was published. Called in a read-side critical section.
+ * Returns the table of an operator. Sets *@args to the argument description of the definition for
+ * which that table was published. Called in a read-side critical section.
  */
 static const struct dkc_table *table_with_args(const struct dk_op *op,
 					       const struct dkc_args **args)
@@ -92,9 +92,10 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 		if (!*args)
 			break;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description belongs
-		 * to a later definition, another table was published before, when the earlier
-		 * definition was removed. In that case, the table that is read below differs.
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description can belong
+		 * to a later definition than @table. In that case, removing the earlier
+		 * definition published another table before the description. The load below
+		 * then returns a table other than @before.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);

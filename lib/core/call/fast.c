@@ -26,7 +26,7 @@ static inline unsigned int packed_objs(u64 packed)
 
 /*
  * Returns an error, for a call that is not made. Releases the slot that dk__keep() took, or ends
- * the read-side critical section that it began.
+ * the read-side critical section that dk__keep() began.
  */
 static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed, int err)
 {
@@ -36,7 +36,7 @@ static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed,
 
 /*
  * Sets *@device to the device of a call of layout v1 whose highest backend is @b. Returns false if
- * the first object alone does not determine it.
+ * the first object alone does not determine the device.
  */
 static __always_inline bool device_of_first(u64 ks, unsigned long b,
 					    const struct dk_obj *const *objs, u64 packed,
@@ -51,8 +51,8 @@ static __always_inline bool device_of_first(u64 ks, unsigned long b,
 }
 
 /*
- * Ends a call that no function serves. Returns -ENODEV if its device is unregistered or offline,
- * otherwise -ENOSYS.
+ * Ends a call that no function serves. Returns -ENODEV if the device of the call is unregistered
+ * or offline, otherwise -ENOSYS.
  */
 static noinline const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot slot,
 						 const struct dk_obj *const *objs, u64 packed)
@@ -84,8 +84,8 @@ enter_entry(struct dk_call *c, struct dk__slot slot, const struct dkc_table *tab
 }
 
 /*
- * Returns the table of the call's device, which may be the device of any of the objects. Looks the
- * keyset of the call up again, because the masks of that table may differ.
+ * Returns the table of the call's device, which may be the device of any of the objects. Looks up
+ * the keyset of the call in that table, because its masks may differ from those of @table.
  */
 static __always_inline const struct dkc_table *
 find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
@@ -105,8 +105,8 @@ find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
 }
 
 /*
- * Returns false only if all objects are on one device or on none. If this returns true, the slow
- * path decides, and ignores offline devices.
+ * Returns false only if all objects are on one device or on none. If this function returns true,
+ * the slow path compares the devices again. The slow path ignores offline devices.
  */
 static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {
@@ -173,8 +173,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 }
 
 /*
- * dk__may_redispatch() excludes calls with boxed arguments. So a redispatch is never marked as
- * boxed here, even if dk_redispatch_boxed() makes it.
+ * dk__may_redispatch() returns false for calls with boxed arguments. So a redispatch that this
+ * function makes is never marked as boxed, even if dk_redispatch_boxed() requests the redispatch.
  */
 noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
 				 struct dk__request *rq, unsigned long flags,

@@ -84,10 +84,10 @@ static int unserved_error(const struct dkc_table *table, unsigned int id, bool n
 }
 
 /*
- * True if the signature of @decl is not the one with hash @sig. A match is stored in
+ * True if the signature of @decl does not have the hash @sig. A match is stored in
  * decl->sig_mark, so that calls by handle take the fast path from then on. The mark
- * includes the address of the text, because a declaration may be copied with its mark,
- * and the copy may then get another text.
+ * includes the address of the signature's text. A declaration may be copied with its
+ * mark, and the copy may then get another text.
  */
 static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
 {
@@ -120,8 +120,8 @@ static int take_found(const struct dkc_table *table, struct dkc_request *req)
 }
 
 /*
- * Returns the function registered at exactly @req->key, or the backend fallback, from the lists
- * of registrations. Also masks @req->ks if there is no table.
+ * Searches the lists of registrations for the function at exactly @req->key. If there is none,
+ * returns the backend fallback. Also masks @req->ks if there is no table.
  */
 static const struct dkc_reg *registered_at(const struct dk_op *op, const struct dkc_device *dev,
 					   const struct dkc_table *table,

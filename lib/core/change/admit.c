@@ -88,7 +88,7 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl)
 
 /*
  * Returns the origin of the operator's signature: its definition, or the oldest function with
- * that signature. @decl is NULL if the function was unregistered.
+ * that signature. In the result, @decl is NULL if that function was unregistered.
  */
 static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op *op)
 {
@@ -242,8 +242,8 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
 	/*
-	 * a new operator fits every claim: if a claim is refused, the operator existed before and
-	 * stays
+	 * A new operator fits every claim. So if a claim is refused, the operator existed before,
+	 * and is not released here.
 	 */
 	if (!err)
 		*out = op;

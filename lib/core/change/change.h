@@ -12,7 +12,10 @@
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
-/* Checks only the members @size of a struct dk_impl and of the declaration of its operator. */
+/*
+ * Checks only the size of a struct dk_impl, and whether it has a declaration of its operator that
+ * was compiled for this version.
+ */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
@@ -81,8 +84,8 @@ void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* Returns the block of an array that the provider registered without a device, or NULL. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
 /*
- * Returns a withdrawn block that is not drained yet, or NULL: the block of @device or, if @device
- * is 0, a block of @impls without a device.
+ * Returns a withdrawn block that is not drained yet, or NULL if there is none. Searches for the
+ * block of @device or, if @device is 0, for a block of @impls without a device.
  */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 					   const struct dk_impl *impls, u32 device);
@@ -188,8 +191,9 @@ void dkc_backends_release(struct dkc_provider *prov);
 /* Like dk_registry_key_name(), but returns true if the key's backend has a private name. */
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
 /*
- * Returns the private name that replaces the end of a key's name in the layout, or NULL if the name
- * does not end with that of a backend with a private name. *@kept is the length of the part before.
+ * @name is the name of a key in the layout. If it ends with the name of a backend that has a
+ * private name, returns the private name, and sets *@kept to the length of the part before that
+ * end. Otherwise returns NULL.
  */
 const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 

@@ -170,7 +170,7 @@ static void shorten(char *name, size_t most)
 		dkc_end_cut(name, most);
 }
 
-/* The longest names with which the text of a call fits in DK_NAME_MAX bytes. */
+/* With these maximum lengths of names, the text of a call fits in DK_NAME_MAX bytes. */
 #define DKC_INSIDE_OP		56
 #define DKC_INSIDE_LABEL	30
 
@@ -305,7 +305,10 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 	}
 }
 
-/* Called when no call is running. A thread that reads NULL may free the struct dk_provider. */
+/*
+ * Called when no call is running. Clears @core of the struct dk_provider. A thread that reads NULL
+ * there may free the struct dk_provider.
+ */
 static void unregistered(struct dkc_provider *core)
 {
 	if (core->pub)

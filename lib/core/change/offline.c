@@ -145,7 +145,7 @@ static int switch_tables(const struct dkc_switch *s)
 	else
 		dkc_notify_backend(s->reg, s->number, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* bring it online for readers of the lists only after its functions are in the tables */
+	/* store the online state for readers of the lists after the tables have the functions */
 	if (s->online)
 		set_visible(s);
 	since->over = 0;

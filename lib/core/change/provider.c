@@ -165,8 +165,8 @@ static void provider_withdraw(struct dkc_provider *core)
 }
 
 /*
- * Unregisters the provider, and frees it unless this fails. Another caller may have begun to
- * unregister it.
+ * Unregisters the provider. On success, the last thread that waits for the provider frees it.
+ * Another caller may have begun to unregister the provider.
  */
 static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *why)
 	__must_hold(&core->reg->lock)

@@ -49,7 +49,8 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 }
 
 /*
- * Unlinks a registration. The registrations of a run must be unlinked from the last to the first.
+ * Unlinks a registration. The registrations of a run (struct dkc_run) must be unlinked from the
+ * last to the first.
  */
 static void reg_unlink(struct dkc_reg *r)
 {

@@ -177,8 +177,8 @@ struct dkc_place {
 };
 
 /*
- * layout.c: for the end sentinel, which follows the functionality keys, @f is the number of the
- * sentinel.
+ * layout.c: returns the functionality and the backend of a key. The end sentinel is the key after
+ * the functionality keys. For the end sentinel, returns its own number as @f.
  */
 struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key);
 

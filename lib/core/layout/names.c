@@ -179,7 +179,7 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 		return true;
 	if (!l->privateuseone)
 		return false;
-	/* a text that does not fit is not the name of a key, so its beginning is not parsed */
+	/* a name that is cut off here matches no key, because the names of keys are shorter */
 	dkc_replace(buf, name, "PRIVATEUSEONE", "PrivateUse1");
 	return find_key(l, buf, flags, key);
 }

@@ -21,7 +21,7 @@ static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)
 
 /*
  * Masks the set by the rules, as dkc_mask_by_rules() does, and finds what serves the rest. Returns
- * -EAGAIN at the limit of the work. The next call continues.
+ * -EAGAIN when the limit of the work is reached. The next call of this function then continues.
  */
 static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 {
@@ -70,7 +70,8 @@ static void step_fill(struct dk_step *s, const struct dkc_reg *r)
 }
 
 /*
- * Fills in step *@i if it is about the mask. Otherwise subtracts the number of such steps from *@i.
+ * If step *@i is about the mask, fills it in and returns true. Otherwise subtracts the number of
+ * steps about the mask from *@i.
  */
 static bool step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 {

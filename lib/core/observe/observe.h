@@ -20,8 +20,8 @@ __must_check int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t ex
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r);
 /*
- * Returns what serves the key of a slot. The function is read from the published table if that has
- * an entry for the key; otherwise it is found by the rules.
+ * Returns what serves the key of a slot. If the published table has an entry for the key, reads the
+ * function from the table. Otherwise finds the function by the rules.
  */
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 			   unsigned int slot);
@@ -61,16 +61,16 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct dk_explain *ex,
 		       u32 most_work);
 /*
- * Fills @step with step *@i if that is about the mask or a rule. Otherwise subtracts the
- * number of such steps from *@i and returns -ENOENT. Returns -EAGAIN if the lock must be
- * released before the step is known.
+ * If step *@i is about the mask or a rule, stores it in @step. Otherwise subtracts the number
+ * of steps about the mask and the rules from *@i, and returns -ENOENT. Returns -EAGAIN if the
+ * lock must be released before the step is known.
  */
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
  * Fills @step with the step about a registration or, if @r is NULL, about the backend fallback
  * of the entry. @is_top: @r is the newest online registration of its key and device. Returns
- * -ENOENT if there is no such fallback, or -EAGAIN like dkc_explain_rule(). Before that,
- * dkc_explain_rule() must have returned -ENOENT.
+ * -ENOENT if there is no such fallback, or -EAGAIN like dkc_explain_rule(). Called only after
+ * dkc_explain_rule() has returned -ENOENT.
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
 		     struct dk_step *step);

@@ -6,9 +6,10 @@
 #include "state.h"
 
 /*
- * A view shows the block in the state that it had when the view began. Each state is stored
- * only after the half change that precedes it was counted. So if a reader has loaded a state,
- * the reader's view holds only if it includes that half change. Model:
+ * Changes the state of the block in two halves. dkc_changed() counts each half. A view (struct
+ * dkc_view) shows the block in the state that the block had when the view began. Each state is
+ * stored only after the half before it was counted. So if a reader has loaded a state, the
+ * reader's view holds only if the view includes the half before that state. Model:
  * selftests/model/view.pml.
  */
 void dkc_block_set_live(struct dkc_block *b, bool live)
@@ -154,7 +155,7 @@ void dkc_change_tables(struct dk_registry *reg, bool may_sleep)
 						     may_sleep));
 }
 
-/* Only the slow path runs hooks and tracers. The fast path counts with tables that have counters. */
+/* Only the slow path runs hooks and tracers. The fast path counts in tables with counters. */
 static u8 tables_of(const struct dk_registry *reg)
 {
 	bool counted = dkc_deref_locked(reg->stats, reg);
@@ -213,7 +214,7 @@ void dkc_change_commit(struct dkc_change *ch)
 
 	while ((op = change_take(ch)))
 		op_publish(op, change_take_table(ch), true);
-	/* not earlier: tables with counters are built from the registrations */
+	/* only after the loop: this may build tables with counters from the registrations */
 	if (reg)
 		dkc_change_traced(reg);
 }

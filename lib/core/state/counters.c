@@ -445,13 +445,13 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 	u32 end = reg->counters->num * DKC_COUNTS, cost;
 
 	dkc_assert_writer(reg);
-	/* read past_counts only here: a later reset changes it, but changes no counter_sum() */
+	/* read past_counts only here: a later reset changes past_counts, but no counter_sum() */
 	if (c->times_counted != reg->times_counted) {
 		c->times_counted = reg->times_counted;
 		c->starts++;
 		c->counter = 1;
 		c->count = c->provider ? 0 : -reg->past_counts;
-		/* read this before the counters: @gone must not include a call that @count lacks */
+		/* read before the counters: each call in @gone must also be in @count */
 		c->gone = reg->withdrawn_counts;
 		c->uncounted = -counter_at(reg, 0)->base - reg->lost_counts;
 	}

@@ -85,7 +85,10 @@ struct dkc_places {
 	u32 offline;		/* backends whose devices are ignored */
 };
 
-/* True if the object is on a device other than the first one. */
+/*
+ * True if the object is on an online device other than the first one. If there is no first device
+ * yet, the object's device becomes the first one.
+ */
 static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 {
 	u32 number = o ? o->device : 0;
@@ -99,9 +102,9 @@ static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 }
 
 /*
- * @serves may belong to a device or backend that is being taken offline or brought online. In that
- * case, its state may be offline although the call has found @serves. So this function treats the
- * device and the backends of @serves as online.
+ * @serves may belong to a device or backend that is being taken offline or brought online. The
+ * state of that device or backend may be offline although the call has found @serves. So this
+ * function treats the device and the backends of @serves as online.
  */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)

@@ -232,7 +232,8 @@ bool dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const
 	mutex_lock(&reg->lock);
 	h = dkc_hooks_of(reg, owns, owner);
 	/*
-	 * do not release the lock before this: the owner could unregister and free the hooks
+	 * remove the hooks before the lock is released: without the lock, the owner could
+	 * unregister and free them
 	 */
 	found = h && hooks_remove(reg, h);
 	mutex_unlock(&reg->lock);

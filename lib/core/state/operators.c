@@ -40,7 +40,10 @@ static u32 next_slot(const struct dkc_optab *tab, u32 slot)
 	return slot + 1 < tab->size ? slot + 1 : 0;
 }
 
-/* Returns the tags of the slots: the low bytes of hashes, which are odd, or 0 for free slots. */
+/*
+ * Returns the tags of the slots. The tag of a slot is the low byte of the hash of its operator,
+ * and 0 for a free slot. All hashes are odd, so no operator has tag 0.
+ */
 static u8 *tags_of(const struct dkc_optab *tab)
 {
 	return (u8 *)&tab->slot[tab->size];
@@ -205,8 +208,9 @@ void dkc_op_release(struct dk_op *op)
 }
 
 /*
- * True if an operator only exists for declarations. A new operator may take its name: calls
- * through these declarations find an undefined operator and look the name up again.
+ * True if an operator exists only because declarations are bound to it. A new operator may take
+ * its name. Calls through these declarations find the old operator undefined, and look up the name
+ * again.
  */
 static bool op_replaceable(const struct dk_op *op)
 {

@@ -36,7 +36,7 @@ static void registry_release(struct dk_registry *reg)
 	kvfree(reg);
 }
 
-/* True if hooks are registered other than @trace, which prints the trace of DK_TRACE. */
+/* True if any hooks are registered, except @trace, which prints the trace of DK_TRACE. */
 static bool has_hooks(const struct dk_registry *reg)
 {
 	const struct dk_hooks *h = dkc_deref_locked(reg->hooks, reg);

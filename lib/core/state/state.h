@@ -8,8 +8,8 @@
 #include "../table/table.h"
 
 /*
- * registry.c: returns a registry or, if @reg is NULL, the default one, which may be NULL.
- * dkc_registry_locked() also takes its lock.
+ * registry.c: returns @reg or, if @reg is NULL, the default registry. Returns NULL if there is no
+ * default registry. dkc_registry_locked() also takes the lock of the registry.
  */
 struct dk_registry *dkc_registry(struct dk_registry *reg);
 struct dk_registry *dkc_registry_locked(struct dk_registry *reg);
@@ -122,8 +122,8 @@ void dkc_ops_free(struct dk_registry *reg);
  */
 int __must_check dkc_order_some(struct dk_registry *reg, u32 work);
 /*
- * Returns the first sorted operator whose name is equal to or after @name; only after it if @after
- * is true. Returns NULL if there is none.
+ * Returns the first sorted operator with the name @name or a later name. If @after is true, skips
+ * an operator with the name @name. Returns NULL if there is none.
  */
 struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool after);
 /*
@@ -218,8 +218,8 @@ bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_s
 /* Calls dkc_stats_cover() for all operators. Stops if an allocation fails. */
 bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
 /*
- * If a block is for a fallback, assigns the counters that operators have at its slots to @prov or,
- * if that is NULL, to no provider.
+ * Does nothing unless @b is the block of a fallback. Operators have counters at the slots of the
+ * fallback. Assigns these counters to @prov or, if @prov is NULL, to no provider.
  */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
@@ -251,8 +251,8 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n);
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * A sum over counters: the calls that a provider served, or all calls, since the last reset
- * before the sum began. The caller sets @provider, and the rest to 0.
+ * A sum over counters: the calls that a provider served, or all calls. Counts the calls since the
+ * last reset that preceded the sum. The caller sets @provider, and all other members to 0.
  */
 struct dkc_calls {
 	u64 provider;		/* number of the provider; 0: all calls */

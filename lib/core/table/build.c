@@ -52,9 +52,9 @@ static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 }
 
 /*
- * It is enough to compare the sets of slots. A provider's fallback never replaces another
- * provider's, so a slot that has a function before and after a change has the same one. A
- * fallthrough may be replaced by another one, but no table points to fallthroughs.
+ * It is enough to compare the sets of slots. The fallback of a provider never replaces that of
+ * another provider. So a slot with a function before and after a change has the same function. A
+ * fallthrough may be replaced by another fallthrough, but no table points to fallthroughs.
  */
 bool dkc_fallbacks_changed(struct dk_registry *reg)
 {
@@ -80,8 +80,8 @@ bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_tabl
 	for (i = 0; i < reg->scratch->words; i++)
 		any |= table->index->open[i] & f->changed[i];
 	/*
-	 * The tables of devices may have other open slots than @table, because rule 4 depends on
-	 * the functions of the device.
+	 * The table of a device may have other slots in @open than @table, because rule 4 depends
+	 * on the functions of the device.
 	 */
 	return any || table->devices;
 }
@@ -189,8 +189,8 @@ static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, const str
 }
 
 /*
- * Adds to the index key which autograd keys CompositeImplicitAutograd does not serve, because of
- * rules 4 and 6.
+ * Some autograd keys are not served by CompositeImplicitAutograd, because of rules 4 and 6. Adds
+ * these keys to the index key.
  */
 static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 {
@@ -205,7 +205,7 @@ static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 
 /*
  * Collects the index key for an operator's table or, if @first is the first registration of a
- * device, for its table for that device.
+ * device, for the operator's table for that device.
  */
 static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 {

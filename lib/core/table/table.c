@@ -171,7 +171,10 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/* True if with @size slots, at most 64, each device gets the slot that its calls read first. */
+/*
+ * Returns true if, with @size slots, each device gets the slot that its calls read first. @size is
+ * at most 64.
+ */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
 	const struct dkc_reg *r = NULL;
@@ -231,8 +234,9 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Returns a table without entries that leads to those of the devices. It has the index of @one of
- * them. For devices with the same index, a call then need not look its keyset up again.
+ * Returns a table without entries that points to the device tables. It has the index of @one, a
+ * device table. If the table of a call's device has the same index, the call need not look up its
+ * keyset again.
  */
 static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_device_tables *tab,
 					  const struct dkc_table *one, bool may_sleep)

@@ -269,15 +269,15 @@ const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_tab
 				    unsigned int slot);
 /*
  * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
- * function; 0 if there is none. @op may be NULL for a function that is not a fallback. The caller
+ * function. Returns 0 if there is no counter. @op may be NULL if @r is not a fallback. The caller
  * must hold the lock or be in a read-side critical section.
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * Returns the table that the slow path uses: the published one or, if that is of kind
- * DKC_TABLE_BYPASS, the full one. The caller must hold the lock or be in a read-side critical
- * section.
+ * Returns the table that the slow path uses. This is the published table, unless its kind is
+ * DKC_TABLE_BYPASS. In that case, it is the full table. The caller must hold the lock or be in a
+ * read-side critical section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 

@@ -332,8 +332,9 @@ struct dkc_stats {
 };
 
 /*
- * Operators in a hash table by name, with open addressing, so that readers need no lock. After the
- * slots there is a byte of the hash for each, so that a search rarely reads other operators.
+ * Operators in a hash table by name, with open addressing, so that readers need no lock. The tags
+ * of the slots follow the last slot. A tag is one byte of an operator's hash. Because of the tags,
+ * a search for a name rarely reads operators with other names.
  */
 struct dkc_optab {
 	struct rcu_head rcu;
