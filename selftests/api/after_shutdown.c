@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * After a registry is shut down, calls and registrations fail with -ESHUTDOWN, and its
- * memory stays valid for them. Userspace only; in the kernel, modules that use
- * dispatchkey.ko keep it loaded.
+ * Tests a registry that is shut down. Calls and registrations fail with -ESHUTDOWN. The
+ * memory of the registry stays valid, because these calls and registrations read it.
+ * Userspace only; in the kernel, modules that use dispatchkey.ko keep it loaded.
  */
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See alloc.h. One test at a time uses this. */
+/* See alloc.h. Only one test at a time uses these functions. */
 #include "../../lib/core/base/world.h"
 #include "alloc.h"
 
@@ -74,11 +74,11 @@ long dk_test_allocs(void)
 {
 	long n;
 
-	/* a read with full ordering: increment and decrement */
+	/* an increment and a decrement read @in_use with full ordering */
 	atomic_long_inc_return(&in_use);
 	n = atomic_long_dec_return(&in_use);
 #ifndef __KERNEL__
-	/* in the kernel, kvfree_rcu() has already subtracted what waits for a grace period */
+	/* in the kernel, kvfree_rcu() has already subtracted the objects that it frees later */
 	n -= dk_test_retired();
 #endif
 	return n;

@@ -16,9 +16,9 @@ static unsigned int allocs_of(int (*act)(void))
 
 /*
  * Taking a device offline or bringing it online builds only tables of the operator with a function
- * for that device. Offline: the operator's own table. Online: also the list of its device tables,
- * and the two tables in that list, one for the device and one for objects on no device. If calls
- * are counted, each table has a copy.
+ * for that device. Taking it offline builds the operator's own table. Bringing it online also
+ * builds the list of the operator's device tables, and the two tables in that list: one for the
+ * device and one for objects on no device. If calls are counted, each table has a copy.
  */
 static void device_offline_builds_only_its_tables(void)
 {

@@ -73,7 +73,7 @@ static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_o
 	CHECK(f->boxed);
 }
 
-/* The frame's memory has been used before. */
+/* Calls the operator without packing the arguments. The frame is in memory with old content. */
 static void run_unboxed(struct dk_op_decl *decl, int *n)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
@@ -107,7 +107,7 @@ static void call_undescribed(unsigned int flags)
 	CHECK_OK(f.boxed(&f.call, &args));
 	dk_call_leave(&f);
 	CHECK_INT(n, 333);
-	/* the same, but parcel_run() packs the arguments, by the declaration of DK_OP() */
+	/* enter again; now parcel_run() packs the arguments, by the declaration of DK_OP() */
 	enter(&f, &decl, &x);
 	CHECK_OK(parcel_run(&f, &x, &n));
 	dk_call_leave(&f);
@@ -153,7 +153,7 @@ static void caller_by_name(void)
 	CHECK_INT(n, 2);
 	CHECK_OK(dk_impls_unregister(&me, impls, &t_why));
 	CHECK_OK(dk_op_undefine(&me, "arg_descriptions::parcel", &t_why));
-	/* another type makes this another operator, which has no description */
+	/* because of its other type, this definition makes a new operator, without a description */
 	other.sig = "(struct dk_obj *y)";
 	other.param = NULL;
 	CHECK_OK(dk_op_define(&me, &other, 0, &t_why));

@@ -178,7 +178,7 @@ static void lists_as_parameters(void)
 	CHECK_INT(listed_at(op, &local, args.ts, NULL, &device), -ENOSYS);
 	/* refuses: dk_call_boxed ENOSYS MISSING */
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);
-	/* without a description by the caller, the definition's is used */
+	/* if the caller has no description, that of the definition is used */
 	described.param = NULL;
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);
 }
@@ -240,7 +240,7 @@ static void values_are_packed_and_read(void)
 		CHECK_INT(got.kind, i == 3 ? DK_ARG_UINT : v[i].kind);
 		CHECK_INT(got.u, v[i].u);
 	}
-	/* an argument is set without those around it */
+	/* setting an argument leaves the arguments next to it unchanged */
 	v[2].i = 127;
 	CHECK_OK(dk_arg_set(&kinds_op, &a, 2, v + 2, &t_why));
 	CHECK(a.b && a.i8 == 127 && a.u16_ == 65535 && a.i64 == -5);
@@ -408,7 +408,7 @@ static void boxed_call_ignores_its_generator(void)
 	g.dk = dk_obj_on(DK_BACKEND_CUDA, first);
 	x = dk_obj_on(DK_BACKEND_CUDA, second);
 	for (i = 0; i < 4; i++) {
-		/* one redispatch, then two */
+		/* the call is redispatched once if i < 2, and otherwise twice */
 		x.ks.bits |= DK_KEY_BITS(i < 2 ? DK_AUTOGRAD_CUDA : DK_TRACER);
 		CHECK_OK(named_in(&all, &g, &x, &ks));
 		CHECK_INT(served_by, first);
@@ -514,7 +514,7 @@ static void floating_point(void)
 	CHECK_INT(dk_arg_set(&decl, args, 0, v, &t_why), -EPROTOTYPE);
 }
 
-/* A number has 1 to 8 bytes. With another size in its description, it is taken to have 8. */
+/* A number has 1 to 8 bytes. If its description has another size, the core assumes 8 bytes. */
 static void number_of_a_wrong_size(void)
 {
 	static const struct dk_param param[] = {

@@ -83,8 +83,8 @@ static void exclusive_and_numbered_backends(void)
 }
 
 /*
- * The only provider that joined the backend has left. The device is of a provider that never
- * joined.
+ * The only provider that joined the backend is unregistered. The device belongs to a provider that
+ * never joined the backend.
  */
 static void device_keeps_the_name_of_its_backend(void)
 {
@@ -132,7 +132,7 @@ static void names_of_keys_are_refused(void)
 	CHECK_INT(key, DK_SPARSE);
 }
 
-/* A name is refused if a key of its backend would have the same name as a key of another one. */
+/* A name is refused if it would give a key of its backend the name of another backend's key. */
 static void keys_of_two_backends_have_different_names(void)
 {
 	static const struct {

@@ -181,7 +181,7 @@ static void call_for_one_key(void)
 	CHECK_OK(dk_fallback_register(&prov, &none, &t_why));
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &x, &trace));
 	CHECK_INT(trace, 1);
-	/* a function at an alias key serves the alias key itself, but none of the keys in it */
+	/* a function at an alias key serves the alias key itself, but no key of the alias's set */
 	trace = 0;
 	CHECK_OK(chain_for_key(op, &local, DK_AUTOGRAD, &x, &trace));
 	CHECK_INT(trace, 21);
@@ -375,7 +375,7 @@ static void atomic_boxed_functions(void)
 	dk_op_put(atomic);
 }
 
-/* A function has only one type, which the operator's declaration must be able to call. */
+/* A function is of one type only. The operator's declaration must be able to call that type. */
 static void plain_functions_are_refused(void)
 {
 	struct dk_impl impl = DK_IMPL_PLAIN(chain, DK_CUDA, on_cpu), bad = impl;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The registry changes in the middle of a call. The call stops where it accesses a
- * protected page: the page of the caller's struct dk_impl, which the rules read, or that of
- * the slots, which the fast path writes. The signal handler makes the change. The result of
- * the call must be correct for the state of the registry before the change, after it, or
- * between two of its steps. Userspace only.
+ * protected page. This is the page of the caller's struct dk_impl, which the rules read, or
+ * the page of the slots, which the fast path writes. The signal handler makes the change. The
+ * result of the call must be correct for the state of the registry before the change, after
+ * the change, or between two steps of the change. Userspace only.
  */
 #include "test.h"
 
@@ -178,7 +178,7 @@ static void no_lower_rule_serves(void)
 	end();
 }
 
-/* So many changes that one of them waits for a grace period, to free what was replaced. */
+/* Makes so many changes that one of them waits for a grace period, to free replaced tables. */
 static void change_often(void)
 {
 	unsigned int i;
@@ -320,7 +320,7 @@ static int call_between(struct dkc_block *b, u32 state, u32 halves)
 	return served_by;
 }
 
-/* All functions of a table are registered and unregistered at the same instant. */
+/* For calls, all functions of an array are registered and unregistered at the same instant. */
 static void array_changes_at_one_instant(void)
 {
 	struct dkc_block *b;

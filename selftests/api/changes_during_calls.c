@@ -120,7 +120,7 @@ static void start_callers(void)
 	}
 }
 
-/* Sleeps long enough for some calls. In the kernel it is longer, for slow emulated machines. */
+/* Sleeps long enough for some calls. Sleeps longer in the kernel, for slow emulated machines. */
 static void wait_for_calls(void)
 {
 	w_sleep_us(T_KERNEL ? 2000 : 300);

@@ -46,7 +46,7 @@ int count_here(struct dk_call *c, struct dk_obj *x)
 {
 	struct counter *me = dk_call_priv(c);
 
-	/* sleepable: sometimes leave the CPU */
+	/* this function may sleep: sometimes let other threads run on the CPU */
 	if (w_sum(&me->served) % 64 == 0)
 		w_pause();
 	return count_call(c);
@@ -63,7 +63,7 @@ int swift_here(struct dk_call *c, struct dk_obj *x)
 	return count_call(c);
 }
 
-/* ---- tables --------------------------------------------------------------------- */
+/* ---- arrays of functions -------------------------------------------------------- */
 
 static const struct dk_impl base_impls[] = {
 	DK_IMPL(count, DK_COMPOSITE_EXPLICIT_AUTOGRAD, count_here),

@@ -11,7 +11,7 @@
 #define TABLES	4
 #define OPS	100	/* more than the first table of names has room for */
 #define SOME	8	/* operators that are called before the sum */
-#define HOLDS	8	/* holds of the lock, enough to add the counters of all tables */
+#define HOLDS	8	/* holds of the lock, enough to add all counters of functions */
 
 static const u16 keys[TABLES] = { DK_META, DK_CUDA, DK_CPU, DK_HIP };
 static const u16 calls[TABLES] = { 1, 2, 4, 8 };

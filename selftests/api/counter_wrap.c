@@ -123,8 +123,9 @@ static void used_up_slot_is_not_reused(void)
 /* ---- the changes of a registry ------------------------------------------------ */
 
 /*
- * A change increments the number of changes twice. For a call by the rules that begins between
- * the two increments, the change is already made. Here the number wraps at the second one.
+ * A change increments the number of changes twice. A call that is routed by the rules and begins
+ * between the two increments already uses the changed registrations. In this test, the second
+ * increment wraps the number.
  */
 static void number_of_changes_wraps(void)
 {

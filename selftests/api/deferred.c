@@ -228,7 +228,7 @@ static int unregister_in_child(void)
 	return dk_provider_unregister(&v_guest) ? 5 : 0;
 }
 
-/* The child does not have the deferred calls of its parent: nothing would complete them there. */
+/* The child has no deferred calls of its parent: nothing in the child would complete them. */
 static void child_does_not_wait_for_deferred_calls(void)
 {
 	setup();

@@ -72,7 +72,8 @@ static void check_served_by(u64 bits, u32 device, u32 want, const void *want_pri
 }
 
 /*
- * A boxed function redispatches without naming the objects. An earlier version lost their device.
+ * Regression test: a boxed function redispatches without naming the objects, and the device of the
+ * objects was lost.
  */
 static void boxed_redispatch_keeps_the_device(void)
 {

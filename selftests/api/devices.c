@@ -306,7 +306,10 @@ static void card_without_the_function(void)
 	CHECK_INT(serves(&c1, NULL, NULL), -1);
 	CHECK_INT(serves(&gone, NULL, NULL), -1);
 	CHECK_INT(serves(&c0, NULL, NULL), 1);
-	/* a function of the backend precedes it, and gets the provider's private pointer */
+	/*
+	 * a function of the backend precedes the function at the alias key, and gets the private
+	 * pointer of its provider
+	 */
 	CHECK_OK(dk_backend_impls_register(&edu, backend, shared, 1, &t_why));
 	CHECK_INT(serves(&c1, NULL, NULL), 0);
 	CHECK_INT(serves(&gone, NULL, NULL), 0);

@@ -71,7 +71,7 @@ static void def_impl_schema_mismatch(void)
 	t_close();
 }
 
-/* Defines an operator with a function, whose schema it gets. */
+/* Defines an operator together with a function. The operator gets the schema of the function. */
 static void define_inferred(__u32 alias_analysis, const char *dump)
 {
 	static struct dk_library lib = DK_LIBRARY(&o_provider, DEF, "dispatch", DK_UNDEFINED);

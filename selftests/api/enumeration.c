@@ -208,7 +208,7 @@ static void walk_devices(void)
 	CHECK_OK(dk_registry_next_device(t_reg, first, &info));
 	CHECK_INT(info.number, second);
 	CHECK_OK(dk_device_unregister(&edu, second, &t_why));
-	first = plug("card3");	/* in the slot of the second one */
+	first = plug("card3");	/* gets the slot that card1 had */
 	CHECK_OK(dk_registry_next_device(t_reg, second, &info));
 	CHECK_INT(info.number, third);
 	CHECK_INT(dk_registry_next_device(t_reg, third, &info), -ENOENT);

@@ -213,7 +213,7 @@ static void providers(void)
 	CHECK(!p.core);
 	/* refuses: dk_provider_register EEXIST REGISTERED */
 	REFUSED(dk_provider_register(&r_a, &t_why), EEXIST, REGISTERED, "a");
-	/* a provider whose memory was freed without unregistering it, and was allocated again */
+	/* the memory of a registered provider was freed and is used again for a new provider */
 	core = r_a.core;
 	name = r_a.name;
 	r_a.core = NULL;

@@ -166,7 +166,7 @@ static void functions_by(register_fn reg)
 	/* refuses: dk_impls_register EPROTO ABI */
 	/* refuses: dk_backend_impls_register EPROTO ABI */
 	REFUSED(reg(second(bad), 2), EPROTO, ABI, "struct dk_op_decl");
-	/* its functions read the struct dk_call of another version */
+	/* functions of this declaration read the struct dk_call of another version */
 	decl = r_def;
 	decl.call_abi++;
 	REFUSED(reg(second(bad), 2), EPROTO, ABI, "struct dk_op_decl");
@@ -212,7 +212,7 @@ static void functions_by(register_fn reg)
 	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE,
 		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
 		"f8 (b) at CUDA");
-	/* the first function of a table sets the signature of a new operator for the others */
+	/* the first function of an array sets a new operator's signature for the other functions */
 	decl = r_new;
 	decl.sig = "(float)";
 	bad = t_impl(&decl, DK_CUDA, 8);
@@ -238,7 +238,7 @@ static void functions(void)
 	r_open();
 	functions_by(plainly);
 	functions_by(at_backend);
-	/* no call would use them: building blocks are for tables of backends and devices */
+	/* building blocks are for functions of a backend or device; no other call would use them */
 	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
 		bad = t_impl(&r_def, blocks[i], 8);
 		bad.flags = 0;
@@ -288,7 +288,7 @@ static void functions(void)
 	REFUSED(dk_impls_unregister(&r_b, r_table, &t_why), ENOENT, NOT_THERE, "f1 (a)");
 	REFUSED(dk_impls_unregister(&r_a, r_table + 1, &t_why), ENOENT, NOT_THERE,
 		"a");
-	/* the table of a device is unregistered only with the device */
+	/* the functions of a device are unregistered only with the device */
 	REFUSED(dk_impls_unregister(&r_a, r_device_table, &t_why), ENOENT, NOT_THERE,
 		"a");
 	/* refuses: dk_impls_unregister EINVAL UNREGISTERED */
@@ -322,8 +322,8 @@ static void empty_array_registers_nothing(void)
 }
 
 /*
- * An operator can have any number of functions: its dispatch table contains only active ones, and a
- * layout has fewer than 250 entries.
+ * An operator can have any number of functions, because its dispatch table contains only the active
+ * ones. A layout has fewer than 250 entries.
  */
 static void operator_with_many_functions(void)
 {

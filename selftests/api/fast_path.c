@@ -398,8 +398,8 @@ static void long_call_keeps_one_table(void)
 static unsigned int retired_in_child;
 
 /*
- * In the child, no call of another thread delays freeing. Memory that another thread was about to
- * free is not counted.
+ * In the child, no call of another thread delays freeing. If another thread of the parent was about
+ * to free memory at the fork, the child does not count that memory.
  */
 static int free_in_child(void)
 {

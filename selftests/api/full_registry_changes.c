@@ -176,7 +176,7 @@ int r_unregister_device(void)
 	return dk_device_unregister(&r_a, device, &t_why);
 }
 
-/* A withdrawal does not wait, so the table can be registered again only after a drain. */
+/* A withdrawal does not wait, so the array can be registered again only after a drain. */
 int r_withdraw_table(void)
 {
 	int err = dk_impls_withdraw(&r_a, table, &t_why);

@@ -49,10 +49,11 @@ static void wait_for_one(void)
 }
 
 /*
- * Returns RCU's sequence number at the end of a full grace period that would begin now. Each grace
- * period adds 4: 1 << RCU_SEQ_CTR_SHIFT, because the low bits are set while one is running. In a
- * kernel for one CPU (TINY_RCU), each adds 2. If another grace period begins before the second
- * read, the difference is one grace period larger.
+ * Returns RCU's sequence number at the end of a full grace period that would begin now. A grace
+ * period adds 4 to this number (1 << RCU_SEQ_CTR_SHIFT). The low bits are set while a grace period
+ * is running. In a kernel for one CPU (TINY_RCU), a grace period adds 2. A caller subtracts two
+ * results. If another grace period begins before the second one is read, the difference is one
+ * grace period larger.
  */
 static unsigned long sequence(void)
 {
@@ -63,7 +64,7 @@ static unsigned long sequence(void)
 
 #include <unistd.h>
 
-/* liburcu does not count grace periods, so this counts the waits that have ended. */
+/* The number of waits for grace periods that have ended. liburcu does not count grace periods. */
 static unsigned long num_ended;
 void (*after_grace_period)(void);
 bool hold_grace_periods;

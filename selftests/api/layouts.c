@@ -290,7 +290,7 @@ static u64 translate(const char *from, const char *to, const char *set)
 	CHECK_OK(dk_keyset_parse(a, set, &ks, &t_why));
 	dk_translate(&t, a, dk_layout_find(to, NULL), ks);
 	while (dk_translation_next(&t, &n) > 0) {
-		/* what only some notes have is empty in the others */
+		/* a member that has no value for this kind of note is empty */
 		if (n.kind & (DK_NOTE_ADDED | DK_NOTE_ALONE))
 			CHECK_INT(n.from_kind, 0);
 		if (n.kind & (DK_NOTE_ADDED | DK_NOTE_ALONE | DK_NOTE_LOST))
@@ -343,11 +343,11 @@ static void translation_reports_changes(void)
 	CHECK_STR(notes, "SparseCsrCPU:per-backend ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "SparseCsrXPU|CUDABit"), 0x1000042);
 	CHECK_STR(notes, "SparseCsrCUDA:functionality -SparseCsrXPU ");
-	/* keys that the product of functionalities and backends adds */
+	/* the result has each backend with each per-backend functionality, so it has added keys */
 	CHECK_INT(translate("pytorch-1.13", "v1", "SparseCsrCPU|CUDA"), 0x1010003);
 	CHECK_STR(notes, "SparseCsrCPU:per-backend +CPU +SparseCsrCUDA "
 		  "SparseCsrCUDA^SparseCsrCPU ");
-	/* lost: keys, backends, building blocks and unknown bits */
+	/* notes about keys, backends, building blocks and unknown bits that are lost */
 	CHECK_INT(translate("v1", "pytorch-1.13", "CPU|PreDispatch"), 0x4001);
 	CHECK_STR(notes, "-PreDispatch ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "MTIA|CPU"), 0x4001);

@@ -235,7 +235,7 @@ static void find_and_walk(void)
 	CHECK_STR(walked(NULL), "a::only_defined lib/0 b::both lib/2 c::dangling! /1 ");
 	CHECK_OK(dk_registry_next_op(t_reg, "a::only_defined", &info));
 	CHECK_INT(info.flags, DK_OP_ATOMIC);
-	/* after a name between two operators, and after the last operator */
+	/* list the operator after a name between two operators, and after the last operator */
 	CHECK_OK(dk_registry_next_op(t_reg, "b::botg", &info));
 	CHECK_STR(info.name, "b::both");
 	/* refuses: dk_registry_next_op ENOENT NO_OPERATOR */

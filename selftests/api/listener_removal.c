@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregisters listeners and hooks while they run. The caller can free their memory when the
- * unregistering function returns, so they must not be running then.
+ * Unregisters listeners and hooks while they run. When the request to unregister returns, the
+ * caller can free their memory. So no listener or hook may be running any more.
  */
 #include "test.h"
 

@@ -75,7 +75,7 @@ static void listener_is_notified_of_definitions_and_functions(void)
 	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	check_events(&one, "-t::a ");
-	/* nor of fallbacks, which belong to no operator */
+	/* a listener is not notified of fallbacks, which belong to no operator */
 	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, &fallback, &t_why));
 	check_events(&one, "");

@@ -60,7 +60,7 @@ static void single_keys(void)
 	CHECK_INT(dk_local_is_excluded(&local, DK_CPU), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_CUDA), 0);
 
-	/* with {CPU, CUDA}, removing CUDA removes Dense, and thereby CPU */
+	/* if the set has CPU and CUDA, removing CUDA removes the bit Dense, so CPU is gone, too */
 	dk_local_set_included(&local, DK_CPU, 1);
 	CHECK_INT(dk_local_is_included(&local, DK_CPU), 1);
 	dk_local_set_included(&local, DK_CUDA, 0);
@@ -385,7 +385,7 @@ static void mode_key(void)
 }
 
 #if !T_KERNEL
-/* Uses the same guards on the local state of the thread. */
+/* Uses the guards of the tests above on the local state of the thread. */
 static void guards_of_the_thread(void)
 {
 	struct dk_local *own = dk_local_current();

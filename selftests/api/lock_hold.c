@@ -112,7 +112,7 @@ static void the_last_function_is_found_in_two_walks(void)
 	dk_op_put(op);
 }
 
-/* The tables of an operator do not read the functions for other operators. */
+/* Building the tables of an operator does not visit functions of other operators. */
 static void work_grows_with_the_functions_of_a_device(void)
 {
 	u32 dev;

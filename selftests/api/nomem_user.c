@@ -281,7 +281,7 @@ static void *call_uncounted(void *data)
 	return NULL;
 }
 
-/* The calls of such a thread take the slow path until counters are disabled. */
+/* The calls of a thread without counters take the slow path until counters are disabled. */
 static void *call_until_uncounted(void *data)
 {
 	call_uncounted(data);

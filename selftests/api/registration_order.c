@@ -9,8 +9,8 @@
  * so the registry's lists are in many different orders. Before the next set, the newest item is
  * removed.
  *
- * This suite is longer than others, because the rules, the checks of the registry's state and
- * the walk share one table of items.
+ * This file is longer than other suites, because the rules, the checks of the registry's state
+ * and the walk share one table of items.
  */
 #include "test.h"
 
@@ -519,7 +519,7 @@ static bool right(bool all)
 
 /* ---- adding and removing items --------------------------------------------- */
 
-/* For the functions of fallbacks: stores the number of the item in *served_by. */
+/* Called by the functions of fallbacks. Stores the number of the item in *served_by. */
 static int store_item(void *args, unsigned int key)
 {
 	unsigned int i = 0;

@@ -266,7 +266,7 @@ static void unused_name_takes_another_type(void)
 	CHECK_INT(ran, 1);
 	t_close();
 
-	/* both declarations have been bound; now the first type again, as an atomic operator */
+	/* both declarations were bound; now define the first type again, as an atomic operator */
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
@@ -286,7 +286,7 @@ static void unused_name_takes_another_type(void)
 	CHECK_INT(typed(&cpu, &served_by), -ENOENT);
 	CHECK_INT(retyped(&cpu, &other), -ENOENT);
 
-	/* a function that may sleep, registered first, is not added to the atomic operator */
+	/* register a function that may sleep first: it is not added to the old atomic operator */
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
@@ -299,7 +299,7 @@ static void unused_name_takes_another_type(void)
 	CHECK_INT(served_by, 1);
 	t_close();
 
-	/* an atomic function, registered first, is added to the operator that was used last */
+	/* register an atomic function first: it is added to the operator that was used last */
 	setup_default();
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
 	CHECK_INT(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why), -EBUSY);
@@ -309,7 +309,7 @@ static void unused_name_takes_another_type(void)
 	CHECK_INT(served_by, 2);
 	t_close();
 
-	/* a new operator without a signature does not get that of an earlier one of this name */
+	/* a new operator without a signature does not get that of an old operator of this name */
 	setup_default();
 	define_untyped(&typed_op);
 	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));

@@ -131,9 +131,9 @@ static unsigned int put_pieces(unsigned int n, unsigned int work)
 }
 
 /*
- * Defines some operators. Sorts all of them when @listed are defined, and sorts in @pieces parts
- * after all are defined. Adds or removes operator @n, and checks the list. Returns whether all
- * operators were sorted before operator @n was added or removed.
+ * Defines some operators. When @listed of them are defined, sorts these. After all are defined,
+ * sorts the others in up to @pieces parts. Then adds or removes operator @n, and checks the list.
+ * Returns whether all operators were sorted before operator @n was added or removed.
  */
 static bool change_between(unsigned int listed, unsigned int pieces, unsigned int n, bool is_added)
 {

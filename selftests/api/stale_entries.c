@@ -180,7 +180,10 @@ static void autogradother_turns_ambiguous(void)
 		}
 }
 
-/* The result is the same for the plain keys, which PyTorch does refresh. */
+/*
+ * Like autogradother_turns_ambiguous(), but with keys that are not per backend. For such a key,
+ * PyTorch does refresh AutogradOther.
+ */
 static void autogradother_of_plain_keys(void)
 {
 	static const u16 keys[] = {
@@ -221,7 +224,7 @@ static void explicit_takes_autograd_from_implicit(void)
 	EVERY_ORDER(items, want);
 }
 
-/* If these are registered in this order, PyTorch runs the first one at AutogradCPU. */
+/* If @items are registered in the order of the array, PyTorch runs the first one at AutogradCPU. */
 static void explicit_leaves_autograd_to_autograd(void)
 {
 	static const struct item items[] = {

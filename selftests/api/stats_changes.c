@@ -300,9 +300,9 @@ static void enable_fails_without_memory(void)
 }
 
 /*
- * If there is no memory for a function's counter, the function is registered without one. Its calls
- * are reported as uncounted. Enabling counters again gives it a counter. If there is no memory for
- * the table with counters, the slow path counts.
+ * If there is no memory for a function's counter, the function is registered without a counter. Its
+ * calls are reported as uncounted. Enabling counters again gives the function a counter. If there
+ * is no memory for the table with counters, the slow path counts.
  */
 static void change_succeeds_without_a_counter(void)
 {

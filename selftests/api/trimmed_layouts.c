@@ -78,7 +78,7 @@ static void function_without_an_entry_is_reported(void)
 	CHECK_STR(t_why.name, "CUDA");
 	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
-	/* an override is reported instead */
+	/* this function also overrides another one; only the override is reported */
 	CHECK_OK(dk_impls_register(&prov, &again, 1, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 	CHECK_INT(dk_op_has_impl(op, DK_CUDA, &t_why), 1);
@@ -131,7 +131,7 @@ static void fallbacks_without_an_entry_do_not_serve(void)
 	CHECK_STR(t_why.name, "Tracer");
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_STR(route_label("CPU|Tracer"), "-ENOSYS");
-	/* that fallback serves no key, so another fallback is not refused */
+	/* the first fallback serves no key, so a second fallback for its key is not refused */
 	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
 	/* a fallback at an alias serves those of its keys that have an entry */
 	CHECK_OK(dk_fallback_register(&prov, &autograd, &t_why));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two threads wait for one call at once. Both must wait until it returns. Userspace only. */
+/* Two threads wait for one call at once. Both must wait until the call returns. Userspace only. */
 #include "bounded.h"
 
 DK_OP(hold, "two_waits::hold", (struct dk_obj *x, int *err), (x, err), (x));
@@ -197,7 +197,7 @@ static void two_threads_take_a_device_offline(void)
 
 /*
  * An array is registered and unregistered again while a call of its previous registration is
- * running. It may be freed only after that call.
+ * running. The array may be freed only after that call.
  */
 static void array_registered_again_waits_for_old_calls(void)
 {

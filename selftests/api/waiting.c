@@ -50,7 +50,7 @@ static void deadline_names_the_call(void)
 
 	v_open();
 	check_no_call_from(0);
-	/* only the grace period of unregistering counts */
+	/* the time that is reported below must not begin at the grace period of this drain */
 	CHECK_OK(dk_provider_drain(&v_guest));
 	w_sleep_us(3000);
 	if (!v_enter(&v, cpu, false))
@@ -100,7 +100,7 @@ static void deadline_names_the_call(void)
 		;
 	w_sleep_us(50000);
 	CHECK(v_inside_at(0).ms > ms);
-	/* so is the time in the reason, whichever wait reports the call */
+	/* the time in the reason begins at that end, too, whichever wait reports the call */
 	ms = v_inside_at(0).ms;
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
 	CHECK(ms_in_reason() >= ms);

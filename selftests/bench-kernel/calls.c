@@ -22,7 +22,10 @@ static int serve(struct dk_call *c, struct dk_obj *x, long n)
 
 static bool below;
 
-/* Redispatches @n times from inside one call, with a given set or to the keys below. */
+/*
+ * Redispatches @n times from inside one call. If @below is true, each redispatch computes the keys
+ * below that of the call. Otherwise all redispatches pass one keyset that is computed before.
+ */
 #define AGAIN(op)							\
 static int op##_again(struct dk_call *c, struct dk_obj *x, long n)	\
 {									\
@@ -57,8 +60,8 @@ static const struct dk_impl impls[] = {
 };
 
 /*
- * Functions of a backend with devices. The first device has both device_impls, each other device
- * has one.
+ * Functions of a backend with devices. The first device has both functions of device_impls. Each
+ * other device has one of them.
  */
 static const struct dk_impl backend_impls[] = {
 	DK_IMPL_ATOMIC(bench_atomic, DK_DENSE, serve),

@@ -166,7 +166,8 @@ static int show(struct seq_file *m, void *unused)
 static int run(struct dk_diag *why)
 {
 	/*
-	 * first, before this module defines operators, because it measures all existing operators
+	 * bench_changes_init() comes first: it collects all operators that exist, and this module
+	 * must not have defined any yet.
 	 */
 	int err = bench_changes_init(why);
 

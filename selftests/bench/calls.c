@@ -23,7 +23,7 @@
 #include <valgrind/callgrind.h>
 #endif
 
-#define CALLS		64	/* a multiple of all batches */
+#define CALLS		64	/* a multiple of the number of calls in any batch */
 #define FEW		8
 #define SAMPLE		0.002	/* seconds */
 #define MOST		128	/* contenders */

@@ -199,7 +199,8 @@ static serve_fn table[8];
 CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
 
 /*
- * The same in a read-side critical section, so that an update of the table could wait for the call.
+ * Like CALL_FLOOR(), but in a read-side critical section, so that a thread that changes the table
+ * could wait for the call.
  */
 #define IN_SECTION(flavour, f, i, bad)					\
 	_urcu_##flavour##_read_lock();					\

@@ -4,7 +4,7 @@
 
 #include <dispatchkey.h>
 
-#define DRAIN		64	/* withdrawn tables that wait for a grace period */
+#define DRAIN		64	/* withdrawals between two drains of the provider */
 
 DK_OP(any, "readers::any", (struct dk_obj *x, long n), (x, n), (x));
 
