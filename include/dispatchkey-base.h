@@ -23,7 +23,7 @@
 #include <linux/module.h>
 #include <linux/stddef.h>
 #define DK__THIS_MODULE		THIS_MODULE
-/* A module that uses the symbols needs this next to its MODULE_LICENSE(). */
+/* A module that uses the symbols needs this line next to its MODULE_LICENSE(). */
 #define DK_MODULE_IMPORT()	MODULE_INFO(import_ns, "DISPATCHKEY")
 #else
 #ifdef DK_BARE
@@ -47,15 +47,15 @@ extern "C" {
 
 /*
  * Small functions are inline in C and C++. For other languages the library also
- * exports each as a function of the same name (lib/twins.c).
+ * exports each of them, under the same name (lib/twins.c).
  */
 #ifndef DK_INLINE
 #define DK_INLINE		static inline
 #endif
 
 /*
- * Marks functions that almost every call runs. Their callers load the function's
- * address from the GOT of a shared library instead of jumping through the PLT.
+ * Marks functions that almost every call runs. Callers of such a function load its
+ * address from the GOT instead of jumping through the PLT.
  */
 #define DK__HOT
 #if !defined(__KERNEL__) && defined(__has_attribute)

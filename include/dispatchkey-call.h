@@ -125,14 +125,14 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * dk_call_enter() - route a call and keep its provider registered
  * @f: filled with the call. To run the function, call @f->boxed or, if that is NULL,
  *	the function that dk_call_fn() returns, with &@f->call as the first argument.
- *	id_run(), which DK_OP() declares, does this
+ *	id_run(), which DK_OP() declares, makes this call
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
  * @n: number of arguments at @objs
  *
  * For batches, and for callers without DK_OP(). The function may be run any number
- * of times until dk_call_leave(). If and only if this returns 0, dk_call_leave()
+ * of times until dk_call_leave(). If and only if this function returns 0, dk_call_leave()
  * must follow. After a failure, id_run() and @f->boxed return the same error, and
  * dk_call_leave() only reports that it was called by mistake.
  *
@@ -307,10 +307,10 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  * @f: from dk_call_enter(), dk_call_redispatch() or one of their variants
  *
  * Must be called by the task or thread that entered the call; @f must stay valid
- * until then. In userspace an attempt from another thread is only reported on stderr.
- * The call stays entered, and unregistering waits for it. Leaving a call twice is also
- * reported. The kernel checks neither. If dk_call_enter() failed, leaving the call is
- * only reported, on stderr or in the kernel's log.
+ * until then. In userspace, if another thread calls this function, the mistake is only
+ * reported on stderr: the call stays entered, and unregistering waits for it. Leaving a
+ * call twice is also reported. The kernel detects neither mistake. If dk_call_enter()
+ * failed, leaving the call is only reported, on stderr or in the kernel's log.
  *
  * Context: As dk_call_enter().
  */
@@ -363,14 +363,14 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  *
  * Dispatches on the objects of the DK_OP() line, without generators (SEMANTICS 6.1).
  * With a hand-written declaration, the call dispatches on all objects and lists that
- * @decl describes or, if @decl describes nothing, on those that the operator's definition
- * describes.
+ * @decl describes. If @decl describes nothing, the call dispatches on those that the
+ * operator's definition describes.
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE if
- * neither @decl nor the operator's definition describes the arguments, if there are
- * more than 64 of them, or if neither @decl nor the declaration of the registered
- * function can unpack them (@unbox of struct dk_op_decl).
+ * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE for
+ * these reasons: neither @decl nor the operator's definition describes the arguments;
+ * there are more than 64 arguments; neither @decl nor the declaration of the registered
+ * function can unpack the arguments (@unbox of struct dk_op_decl).
  */
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);
@@ -421,10 +421,10 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * @c: the call, from inside its function
  *
  * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the result is
- * a copy of the definition that the operator had when the call was entered. The result is
- * the caller's declaration (dk_call_decl()) instead if the definition describes
- * nothing, or if the caller describes the arguments and the two signatures could not
- * be compared.
+ * a copy of the definition that the operator had when the call was entered. In two cases
+ * the result is the caller's declaration (dk_call_decl()) instead. First, the definition
+ * describes nothing. Second, the caller describes the arguments, and the two signatures
+ * could not be compared.
  *
  * Context: Any.
  * Return: The declaration, valid as long as the call. A copy of the definition has

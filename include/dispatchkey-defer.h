@@ -53,9 +53,9 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * @token: initialized by dk_deferred_init(); the caller keeps it until
  *	dk_call_complete()
  *
- * Unregistering the function, its provider or its device, and taking the device or
- * backend offline, wait until the call is completed, as they wait for running calls.
- * After a timeout, the reason (STILL_INSIDE) names the operator, and
+ * A deferred call counts as a running call until it is completed. Unregistering the
+ * function, its provider or its device waits for the call, and so does taking the device
+ * or backend offline. After a timeout, the reason (STILL_INSIDE) names the operator, and
  * dk_provider_inside() lists the call with its age. Counters and hooks observe the
  * function's return, not the completion.
  *
@@ -68,19 +68,20 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
- * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if a call that is not
- * completed uses it. If @token was initialized again after that call, -EBUSY is
- * returned only if no other call was deferred since. After an error, @c ends when its
- * function returns. A function that has deferred its call and then fails must complete
- * it.
+ * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if @token is in use: a call
+ * was deferred with it, and is not completed. If @token was wrongly initialized again since,
+ * -EBUSY is returned only if no other call was deferred after that call. After an error, @c
+ * ends when its function returns. A function that has deferred its call and then fails must
+ * complete the call.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 
 /**
  * dk_call_complete() - end a deferred call
- * @token: from dk_call_defer(). It may be freed or used again when this returns
- * @result: 0 or a negative errno. The trace event dk_complete reports it; it has no
- *	other effect
+ * @token: from dk_call_defer(). It may be freed or used again when this function
+ *	returns
+ * @result: 0 or a negative errno. The trace event dk_complete reports @result,
+ *	which has no other effect
  *
  * May run before the function of the call has returned.
  *

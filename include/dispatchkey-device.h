@@ -178,8 +178,8 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * After it returns 0, no call is running in the device's functions and none will
  * enter them. The device's objects are then routed to other functions of their
  * backend. If another thread unregisters the device or its provider at the same time,
- * both threads wait. A driver may ignore the result if it calls this from its remove
- * function, outside of any call.
+ * both threads wait. A driver may ignore the result if it calls this function from its
+ * remove function, outside of any call.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENODEV, -ENOENT (the device is another provider's), -EINVAL (the
@@ -214,8 +214,8 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * After -ETIMEDOUT the device is offline and no new call enters its functions, but a
  * call is still running. @why names the call, its function and thread, and a lower
  * bound of its running time (reason STILL_INSIDE). Call this function again to continue
- * waiting; this also takes the device offline again if another caller brought it
- * online. Reason UNSERVED is reported only if 0 is returned. The timeout does not cover
+ * waiting. The second call also takes the device offline again if another caller has brought
+ * it online. Reason UNSERVED is reported only if 0 is returned. The timeout does not cover
  * a grace period, which calls of atomic operators may prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
@@ -229,13 +229,14 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  * @reg: registry, NULL for the default one
  * @device: its number
  * @online: 0 for offline, otherwise online
- * @why: filled on failure. On success filled with reason UNSERVED and the
- *	first operator that has no function left for the device's objects, and the
+ * @why: filled on failure. Also filled on success if an operator has no function left
+ *	for the device's objects: with reason UNSERVED, the first such operator and the
  *	key, as in "aten::add at edu". May be NULL
  *
  * The functions of an offline device stay registered but are not called. After this
- * returns 0 for @online 0, no call is running in them. If another caller brings the
- * device online during the wait, the wait ends at once with -ECANCELED.
+ * function returns 0 for @online 0, no call is running in the device's functions. If
+ * another caller brings the device online during the wait, the wait ends at once with
+ * -ECANCELED.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENODEV, -ENOMEM (nothing has changed), -ECANCELED, -EDEADLK or
@@ -273,8 +274,8 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  *
  * While a backend is offline, no function at its keys is called. This includes the
  * functions of every provider and of the backend's devices, backend fallbacks, and
- * functions registered later. After this returns 0 for @online 0, no call is running
- * in them.
+ * functions registered later. After this function returns 0 for @online 0, no call
+ * is running in any of these functions.
  * The online state of each device is kept. dk_backend_release() brings the backend
  * online.
  *

@@ -62,9 +62,8 @@ enum dk_step_kind {
  * @DK_VERDICT_BARS_NOT: rule 4, no function bars CompositeImplicitAutograd
  * @DK_VERDICT_BARRED: rule 6b has a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: rule 9, the table has an entry for the key
- * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. This is
- *	the result of rule 9, and of an earlier rule that has a function but no entry
- *	for it
+ * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. The result
+ *	of rule 9, and of an earlier rule whose function cannot be used for that reason
  */
 enum dk_verdict {
 	DK_VERDICT_NOT_EVALUATED,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Defines the structures that code compiled into callers reads and writes, and the fast
- * path of a call. This is ABI: increase DK_ABI_VERSION with every change.
+ * path of a call. Both are part of the ABI: increase DK_ABI_VERSION with every change.
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
@@ -9,8 +9,8 @@
  * calls it. The byte is below @first_direct of the table in special cases: undefined
  * operators, counters, hooks, functions of devices or of another type, keysets without a
  * function. dk__begin() itself handles the device of the first object, counters, and the
- * kernel's gate. dk__find() handles the devices of other objects, out of line. All other
- * cases take the slow path.
+ * kernel's gate, which records the calls that unregistering must wait for. dk__find() handles
+ * the devices of other objects, out of line. All other cases take the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -90,9 +90,10 @@ struct dk__index {
 };
 
 /*
- * Immutable once published. Followed by its entries. If devices have functions of
- * the operator, @devices has one table for each of these devices and one for
- * number 0. In that case @index is that of a device's table, usually the index of all of them.
+ * Immutable once published. Followed by its entries. If devices have functions of the
+ * operator, the operator's table has no entries of its own. Its @devices has one table for
+ * each of these devices, and one for all other objects, with number 0. Its @index is the index
+ * of one of these tables; usually they all share it.
  */
 struct dk__table {
 	const void *retired[DK__RETIRED];
@@ -110,8 +111,8 @@ struct dk__table {
 };
 
 /*
- * Values of @first_direct above all index bytes. The flags DK__COUNTS and DK__GATES can
- * be combined with DK__ONE_DEVICE and DK__BY_DEVICE.
+ * Values of @first_direct that are greater than all index bytes. The flags DK__COUNTS and
+ * DK__GATES can be combined with DK__ONE_DEVICE and DK__BY_DEVICE.
  */
 #define DK__NOT_DIRECT		256	/* all calls take the slow path */
 #define DK__ONE_DEVICE		260	/* dk__find() compares the devices of all objects */
@@ -666,8 +667,9 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 }
 
 /*
- * Returns whether the device of @first is that of the call, unless @first is a list. @b is the
- * highest backend of the call's keyset @ks. In a redispatch, @ks may lack the backends of @first.
+ * Returns whether the device of @first is the device of the call. For a list the result does not
+ * matter: dk__device_at() finds no table for DK_DEVICE_LIST. @b is the highest backend of the
+ * call's keyset @ks. In a redispatch, @ks may lack the backends of @first.
  */
 DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b, int how)
 {

@@ -41,9 +41,9 @@ enum dk_key_kind {
  * @why: filled on failure; may be NULL
  *
  * A patch release has the layout of its minor release, so "pytorch-2.14.1" finds
- * "pytorch-2.14", as do "2.14.1" and the tag "v2.14.1". Other releases without a
- * layout of their name are rejected, because their keys may have other numbers.
- * dk_layout_next() lists the layouts.
+ * "pytorch-2.14", as do "2.14.1" and the tag "v2.14.1". Any other release without a
+ * layout is rejected, because its keys may have other numbers. dk_layout_next() lists
+ * the layouts.
  * "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are the same
  * layouts with a trimmed table (see dk_table_index()).
  *

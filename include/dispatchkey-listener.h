@@ -99,9 +99,9 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  *
  * After it returns 0, the listener is not running and will not be called.
  * Concurrent callers all wait. The memory may be freed after all have returned.
- * Because it waits for the thread that runs @listener->notify, do not call it with a
- * lock held that @listener->notify takes, nor from inside a function of a provider
- * that @listener->notify unregisters or drains.
+ * This function waits for the thread that runs @listener->notify. Therefore do not call
+ * it with a lock held that @listener->notify takes. Nor call it from inside a function
+ * of a provider that @listener->notify unregisters or drains.
  *
  * Context: Process context, sleeps until the listener has returned.
  * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic

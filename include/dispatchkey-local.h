@@ -116,7 +116,7 @@ DK_INLINE int dk_local_keyset_excluded(const struct dk_local *local,
  * @local: the local state
  * @key: a key of layout v1
  *
- * A per-backend key is included if both its functionality and its backend are.
+ * A per-backend key is included if both its functionality and its backend are included.
  * Equivalent to PyTorch's tls_is_dispatch_key_included().
  *
  * Context: Any.

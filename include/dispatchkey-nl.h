@@ -375,8 +375,9 @@ struct dk_nl_switched {
  * @online: 0 for offline, 1 for online
  * @switched: set to the answer; free it with dk_nl_free(); may be NULL
  *
- * While a backend is offline, no function at its keys is called. After this returns 0
- * for @online 0, no call is running in these functions. See dk_backend_set_online().
+ * While a backend is offline, no function at its keys is called. After this function
+ * returns 0 for @online 0, no call is running in the functions at its keys. See
+ * dk_backend_set_online().
  *
  * Context: Waits for the module, which waits up to a second for running calls.
  * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
@@ -458,8 +459,9 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  * @online: 0 for offline, 1 for online
  * @switched: set to the answer; free it with dk_nl_free(); may be NULL
  *
- * While a device is offline, its functions are not called. After this returns 0 for
- * @online 0, no call is running in them. See dk_device_set_online().
+ * While a device is offline, its functions are not called. After this function returns 0
+ * for @online 0, no call is running in the device's functions. See
+ * dk_device_set_online().
  *
  * Context: Waits for the module, which waits up to a second for running calls.
  * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
@@ -722,7 +724,7 @@ struct dk_nl_run {
  * @nl: the handle
  * @op: the operator
  * @device: number of the device whose table to get, or 0
- * @device_name: its name instead of @device, or NULL
+ * @device_name: the device's name, used instead of @device; NULL to use @device
  * @runs: set to the list, sorted by entry; free it with dk_nl_free(). Entries without
  *	a function are omitted
  *
@@ -739,7 +741,7 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
  * @nl: the handle
  * @op: the operator
  * @device: number of the device whose table has the entry, or 0
- * @device_name: its name instead of @device, or NULL
+ * @device_name: the device's name, used instead of @device; NULL to use @device
  * @slot: the entry
  * @run: set to the answer, even for an entry without a function; free it with
  *	dk_nl_free()
@@ -757,7 +759,7 @@ int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
  *	device's backend is used
  * @device: number of the device that it is on, or 0
  * @reserved: zero
- * @device_name: its name instead of @device, or NULL
+ * @device_name: the device's name, used instead of @device; NULL to use @device
  */
 struct dk_nl_obj {
 	struct dk_keyset ks;
@@ -956,9 +958,9 @@ int dk_nl_stats_reset(struct dk_nl *nl);
  * @readers: of enum dk_nl_readers; stays set until the module is unloaded, even
  *	while counters are disabled
  *
- * If only administrators may read the counters, then for a user without CAP_NET_ADMIN
- * @has_count of dk_nl_stats_get() and @has_calls of dk_nl_provider_get() are 0, and
- * dk_nl_counters() fails with -EPERM.
+ * If only administrators may read the counters, a user without CAP_NET_ADMIN gets no
+ * numbers: @has_count of dk_nl_stats_get() and @has_calls of dk_nl_provider_get() are 0.
+ * For such a user, dk_nl_counters() fails with -EPERM.
  *
  * Context: Waits for the module.
  * Return: 0, or an error listed at the top of this header.

@@ -618,7 +618,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * @function: the function; a function of another type does not compile
  *
  * The boxed function returns -EPROTOTYPE if it is called for an operator with another
- * signature, which can happen if it is registered as a backend fallback.
+ * signature. This can happen if the function is registered as a backend fallback.
  */
 #define DK_BOXED(id, boxed_name, function)				\
 static int boxed_name(struct dk_call *dk__call, void *dk__args)		\

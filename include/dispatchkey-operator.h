@@ -73,8 +73,8 @@ enum dk_alias_analysis {
  * @param: describes the parameters, or NULL
  * @args_size: size of the argument struct in bytes
  * @extract: passes the objects that a boxed call dispatches on to dk_extracted(); set
- *	by DK_OP(). If NULL, a boxed call dispatches on all objects, lists and
- *	generators in @param
+ *	by DK_OP(). If NULL, a boxed call dispatches on all objects and lists in @param.
+ *	Only a boxed redispatch of a call that was not boxed also dispatches on generators
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
  * @sig_mark: computed from @sig by the first call that needs it; initially
  *	zero
@@ -186,10 +186,10 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
- * All calls with this handle must have returned. If no reference is left, but the
- * operator still has a definition or a function, dk_op_put() changes nothing and reports
- * the mistake on stderr or in the kernel's log. Otherwise the operator may have been
- * freed, and the mistake is a use after free.
+ * All calls with this handle must have returned. It is a mistake to call dk_op_put() if
+ * no reference is left. If the operator still has a definition or a function, the mistake
+ * changes nothing and is reported on stderr or in the kernel's log. Otherwise the operator
+ * may have been freed, and the mistake is a use after free.
  *
  * Context: Process context, may sleep.
  */
@@ -313,8 +313,9 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  * @impls: the array that was registered; for a fallback, its struct dk_impl
  * @why: filled on failure; may be NULL
  *
- * If the array was withdrawn earlier, or another thread unregisters it or its provider
- * at the same time, this waits for the array's calls and returns 0.
+ * The array may have been withdrawn earlier, or another thread may be unregistering the
+ * array or its provider. In both cases this function waits for the array's calls and
+ * returns 0.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
@@ -346,8 +347,8 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  * @impl: a fallthrough or a boxed function; must stay valid until it is
  *	unregistered with dk_impls_unregister(). If its key is an alias key, it serves
  *	every key that the alias key stands for
- * @why: filled on failure. On success, if the layout's trimmed table has no entry for
- *	some of the keys that @impl serves, filled with reason NO_ENTRY and the first
+ * @why: filled on failure. Also filled on success if the layout's trimmed table lacks
+ *	entries for some of the keys that @impl serves: with reason NO_ENTRY and the first
  *	of these keys. May be NULL
  *
  * Context: Process context, may sleep.

@@ -19,7 +19,7 @@ extern "C" {
  * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are the
  *	fallthroughs that calls need under the default local state; otherwise the
  *	registry is empty
- * @DK_REGISTRY_FORCE_RESOLVE: for tests, evaluate the rules in every call. This is
+ * @DK_REGISTRY_FORCE_RESOLVE: for tests, evaluate the rules in every call, which is
  *	slow
  */
 enum dk_registry_flags {
@@ -198,8 +198,8 @@ int dk_provider_unregister(struct dk_provider *prov);
  * (reason GRACE).
  *
  * In userspace a thread of the library waits for the grace period and then exits.
- * Listeners are notified before this returns; the timeout does not cover their time.
- * Bare metal has no clock: with any @ms but DK_NO_TIMEOUT, this checks once.
+ * Listeners are notified before this function returns; the timeout does not cover their
+ * time. Bare metal has no clock: with any @ms but DK_NO_TIMEOUT, this function checks once.
  *
  * Context: Process context, sleeps until the timeout.
  * Return: 0; -ETIMEDOUT, at once if there is no memory to wait with a timeout (reason
@@ -258,7 +258,7 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
  * @prov: the provider
  *
  * After it returns 0, arrays that dk_impls_withdraw() unregistered earlier may be
- * freed. If the provider is being unregistered, this waits as
+ * freed. If the provider is being unregistered, this function waits as
  * dk_provider_unregister() does, and the provider is unregistered afterwards.
  *
  * Context: Process context, sleeps until the running calls return.

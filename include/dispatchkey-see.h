@@ -77,9 +77,10 @@ struct dk_entry {
  * @slot: index of the entry
  * @e: filled with the entry; set @e->size first
  *
- * Reads the function from the published table, and evaluates the rules to find the one
- * that selected it. If the table is trimmed and has no such entry (dk_table_index()),
- * @e is the result of the rules, as in dk_op_dump_table(), but no call can reach it.
+ * Reads the function from the published table, and evaluates the rules to find the rule
+ * that selected the function. A trimmed table may not have the entry (dk_table_index()).
+ * Then @e is the result of the rules, as in dk_op_dump_table(), but no call can reach the
+ * function.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV, -ENOENT (@op is NULL).
@@ -204,9 +205,9 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
 /* ---- text, as PyTorch prints it ------------------------------------------- */
 
 /*
- * Each of these functions prints one consistent state of the registry, truncates the
- * text to the size of the buffer, and returns the length of the whole text, as
- * snprintf() does. The length may change between two calls. The text is empty if @op is
+ * Each of these functions prints one consistent state of the registry. As snprintf() does,
+ * it truncates the text to the size of the buffer, and returns the length of the whole
+ * text. The length may change between two calls. The text is empty if @op is
  * NULL.
  */
 
@@ -229,8 +230,8 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * Reads the functions from the published table, and evaluates the rules to find the one
- * that selected each.
+ * Reads the functions from the published table, and evaluates the rules to find the rule
+ * that selected each function.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.

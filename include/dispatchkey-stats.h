@@ -21,8 +21,8 @@ extern "C" {
  * fail for another reason are not counted. All counters start at zero. Functions
  * registered later are counted too, if there is memory for their counters.
  *
- * If the counters are enabled already, this only allocates counters that are missing
- * for lack of memory.
+ * If the counters are enabled already, this function only allocates counters that are
+ * missing for lack of memory.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOMEM (the counters stay enabled or disabled), or -ESHUTDOWN.
@@ -70,8 +70,8 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @gone: number of calls counted for functions and fallbacks that have been
  *	unregistered, and for operators that no longer have a definition or functions.
  *	The sum of all counters, @gone and @uncounted is the number of calls since the
- *	counters were enabled or reset, without calls that failed for another reason
- *	than a missing function
+ *	counters were enabled or reset. The sum does not include calls that failed for
+ *	another reason than a missing function
  */
 struct dk_stats {
 	__u32 size;

@@ -25,8 +25,8 @@ extern "C" {
  *	because each functionality bit is combined with each backend bit
  * @DK_NOTE_ALONE: a building block of the result that lost all its backends; it is
  *	routed as if it had the first backend
- * @DK_NOTE_TOP: in the result another key has the highest priority than in the set; for
- *	example, PrivateUse1 is above Meta in PyTorch 2.0, but below it in 2.14
+ * @DK_NOTE_TOP: the key of highest priority differs between the set and the result; for
+ *	example, PrivateUse1 is above Meta in PyTorch 2.0, but below Meta in 2.14
  */
 enum dk_note_kind {
 	DK_NOTE_LOST = 1,
@@ -44,7 +44,7 @@ enum dk_note_kind {
  * @from_kind: kind of the key in the set, of enum dk_key_kind
  * @to_kind: kind of the key in the result
  * @name: name of the key in the set or, for ADDED and ALONE, in the result. A backend's
- *	name ends with "Bit"; for bits without meaning it is "0x...". For TOP: the key of the
+ *	name ends with "Bit"; the name of bits without meaning is "0x...". For TOP: the key of the
  *	set with the highest priority that is not lost
  * @other: name of the key in the result, for RENAMED and CHANGED. For TOP: the key with the
  *	highest priority in the result

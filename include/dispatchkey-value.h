@@ -19,7 +19,7 @@ struct dk_op_decl;
 
 /* In dk_obj.flags: marks the head of a struct dk_list. Otherwise the flags are 0. */
 #define DK_OBJ_LIST	0x744c6b64u
-/* In dk_obj.device of a list's head: the items have devices. No device has this number. */
+/* In dk_obj.device of a list's head: use the devices of the items. No device has this number. */
 #define DK_DEVICE_LIST	0xffffffffu
 
 /**

@@ -3,17 +3,17 @@
  * dispatchkey: route an operation to the right device's function.
  *
  * The prototypes are the same in the kernel, in userspace and on bare metal. The
- * module exports the functions that drivers use (kmod/exports.c), and lacks those that
- * only users of PyTorch need, such as layouts other than v1, libraries, listeners and
- * dumps.
+ * module exports the functions that drivers use (kmod/exports.c). It lacks the functions
+ * that only users of PyTorch need: those for layouts other than v1, libraries, listeners
+ * and dumps, for example.
  *
  * The API has five terms. An operator is called. A provider (a driver, runtime or
  * plugin) registers functions for operators. A backend is a bit of a keyset, shared by
  * providers. A device is one card of a backend. An object carries a keyset and the
  * number of its device.
  *
- * Errors are negative errnos. Functions that can fail take a struct dk_diag, which
- * may be NULL, and fill it with the reason.
+ * Errors are negative errnos. Most functions that can fail take a pointer to a struct
+ * dk_diag, which may be NULL, and fill the struct with the reason.
  */
 #ifndef _DISPATCHKEY_H
 #define _DISPATCHKEY_H

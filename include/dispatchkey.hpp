@@ -82,7 +82,7 @@ DK__LOCAL_TO_OBJECT inline constexpr unsigned short first_slot[] = {
 #undef DK__FIRST_SLOT
 };
 
-/* False. A static_assert() of never fails only when the template around it is instantiated. */
+/* Always false. A static_assert() of it fails only when the template around it is instantiated. */
 template <class...> inline constexpr bool never = false;
 
 /* Replaces DK_KEY_BITS(), which mixes numbers and enums as only C allows. */
@@ -471,9 +471,9 @@ template <std::size_t... N> struct on {
 namespace detail {
 
 /*
- * True if T is a complete type. The parameter By separates the two uses, calls and the
- * description of parameters: a compiler evaluates the template only once for each use, and
- * T can still be incomplete when the description is evaluated.
+ * True if T is a complete type. A compiler evaluates the template only once for each By. The
+ * parameter By separates two uses: calls, and the description of parameters. T can still be
+ * incomplete when the description is evaluated.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -490,8 +490,8 @@ template <class T, class By = by_call> constexpr bool is_object()
 }
 
 /*
- * Describes the objects of a parameter. @is is true if it has any, @many if they are in a
- * list. each() passes them to a function object.
+ * Describes the objects of a parameter. @is is true if the parameter has objects, @many if
+ * the objects are in a list. each() passes the objects to a function object.
  */
 template <class T, class = void> struct visit {
 	static constexpr bool is = false, many = false;
@@ -570,9 +570,9 @@ template <template <class> class Of, class T>
 inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
 
 /*
- * True for a type that calls do not dispatch on, although it leads to objects: a smart pointer,
- * a pointer to a pointer or to a list, a std::pair, or any other class template with an argument
- * that is an object or leads to one.
+ * True for a type that calls do not dispatch on, although it leads to objects. Such types are
+ * smart pointers, pointers to a pointer or to a list, std::pair, and other class templates with an
+ * argument that is an object or leads to an object.
  */
 template <class T> constexpr bool hides_objects();
 template <class T> constexpr bool leads_to_objects() { return visit<T>::is || hides_objects<T>(); }
@@ -648,7 +648,7 @@ private:
 	bool failed_ = false;
 };
 
-/* A sink for visit::each() that computes the union of the objects' keysets. */
+/* For visit::each(): computes the union of the objects' keysets, and keeps the first object. */
 struct keysets {
 	std::uint64_t bits = 0;
 	const dk_obj *first = nullptr;
@@ -1168,8 +1168,8 @@ struct params_of<F, std::void_t<decltype(&F::operator())>>
 	: call_operator<decltype(&F::operator())> {};
 
 /*
- * takes<P, A>: true if an argument of type A can be passed as a P, and both are the same type,
- * apart from references, const, and const of a pointer's target.
+ * takes<P, A>: true if an argument of type A can be passed as a P, and A and P are the same type.
+ * References, const, and const of a pointer's target are ignored in this comparison.
  */
 template <class T> struct bare {
 	using type = std::remove_cv_t<std::remove_reference_t<T>>;
@@ -1671,7 +1671,7 @@ struct route : dk_route {
 /* ---- operators ---------------------------------------------------------------- */
 
 /*
- * An operator by its function type: dk::op<int(tensor &, const tensor &)>. It must
+ * An operator by its function type: dk::op<int(tensor &, const tensor &)>. The op must
  * stay valid as long as anything is registered for it, so it should be static.
  *
  * Its signature is a text made from the types. To share an operator with C, the text

@@ -6,7 +6,7 @@
  * that lacks a part because an allocation failed has no slots. Its calls take the slow path, which
  * counts a call as lost if the part is missing. When a thread ends, its counts remain.
  *
- * "Threads" are threads with a record at the gate, and "the lock" is the gate's.
+ * In this file, "threads" are threads with a record at the gate, and "the lock" is the gate's lock.
  */
 #include "private.h"
 

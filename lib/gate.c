@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Implements the gate in userspace. Its slots protect the tables that calls use, and record which
- * provider each call is inside.
+ * Implements the gate in userspace. The gate records running calls, so that unregistering can wait
+ * for them. Its slots protect the tables that calls use, and record which provider each call is
+ * inside.
  *
  * Each thread has a record with slots. The only shared memory that a call writes is one slot.
  * The call stores the address of the operator's table there, with SLOT_TABLE set, and then
@@ -12,8 +13,8 @@
  *
  * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
  * nest. Calls on the slow path may end in any order. They take slots from the last one
- * downwards. They store the registration, with SLOT_REG set, because they use a copy of the entry
- * on the stack, or apply the rules without a table.
+ * downwards. They use a copy of the entry on the stack, or apply the rules without a table, so they
+ * store the registration, with SLOT_REG set.
  *
  * A call on the fast path stores its slot and then reads the table again, with only a
  * compiler barrier in between. A writer publishes a table, runs membarrier() and then
@@ -38,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* If a thread has more nested calls than this, entering takes a lock. */
+/* If a thread has more nested calls than GATE_SLOTS, entering a call takes a lock. */
 #define GATE_SLOTS	64
 #define CACHE_LINE	64
 
@@ -220,8 +221,8 @@ static COLD void thread_exit(void *data)
 
 /*
  * True if the thread of a record is known to have ended. The kernel may have given its ID to a new
- * thread. If that is the caller, the record is still that of the old thread, because the caller has
- * no record.
+ * thread. If the caller is this new thread, the record belongs to the old thread, because the
+ * caller has no record.
  */
 static bool has_ended(const struct gate_record *r)
 {
@@ -367,7 +368,7 @@ static COLD void limit_raise(struct gate_record *r)
 {
 	sigset_t all, mask;
 
-	/* pairs with threads_complete() in lib/count.c: if this loads false, the counters exist */
+	/* pairs with threads_complete() in lib/count.c: if false is loaded, the counters exist */
 	if (smp_load_acquire(&r->counts.incomplete))
 		return;
 	sigfillset(&all);

@@ -65,7 +65,7 @@ void dkc_misuse(const char *op, const char *text)
 	dkc_write_stderr(line, strlen(line));
 }
 
-/* Polls, because the user's function for which this waits may take any time. */
+/* Waits for a function of the user, which may take any time, so this polls. */
 void dkc_wait_zero(const __u32 *p)
 {
 	const struct timespec pause = { 0, 100000 };

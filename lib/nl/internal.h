@@ -264,8 +264,9 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
 
 /*
- * Each of these sends the request and frees it. The answer must be released with dk_nl_free(). It
- * is NULL for an empty list, and on failure. After a failure, nl->why has the error.
+ * Each of these functions sends the request and frees it. The answer must be released with
+ * dk_nl_free(). It is NULL for an empty list, and on failure. After a failure, nl->why has the
+ * error.
  */
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);

@@ -36,7 +36,7 @@ static void set_buffer(int fd, __u32 bytes)
 }
 
 /*
- * Returns the ID of a family or, unless @group is NULL, of that group. Uses a separate socket,
+ * Returns the ID of the family or, unless @group is NULL, of the group. Uses a separate socket,
  * because on the monitor's socket libnl would mistake an event for the answer.
  */
 static int find_number(const char *family, const char *group)

@@ -47,8 +47,8 @@ static const struct {
 };
 
 /*
- * A constant is a set of functionalities, with all backends or none, or it is the set of keys after
- * a key.
+ * Each constant is of one of two kinds: a set of functionalities, with all backends or none, or
+ * the keys after one key, that is, those of lower priority (dk_keyset_after()).
  */
 static const struct {
 	const char *name;

@@ -125,7 +125,7 @@ static int entry_key(struct dkc_entry *e, struct dk_diag *why)
 	return 0;
 }
 
-/* Links the entry. After this it can be unregistered, together with its library or through @h. */
+/* Links the entry. The entry can then be unregistered, with its library or through @h. */
 static void entry_link(struct dkc_entry *e, struct dk_handle *h)
 {
 	struct dkc_library *l = e->lib;

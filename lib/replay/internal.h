@@ -51,9 +51,9 @@ struct dk_replay_verb {
 	struct dk_replay_command help;
 	int (*run)(struct dk_replay *r, struct dk_replay_words *w);
 	const char *options;	/* in the format of getopt() */
-	u8 min;			/* args */
+	u8 min;			/* number of args */
 	u8 max;
-	bool more;		/* takes any number of words after the args */
+	bool more;		/* the command takes any number of words after the args */
 };
 
 /*
