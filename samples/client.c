@@ -219,8 +219,9 @@ static __u32 expected(__u32 n)
 }
 
 /*
- * Prints the function that served a call. Its name is from the route, @device is from the
- * call itself. If a registration changed between the two, they can differ.
+ * Prints the function that served a call. The function is that of the route, and @device is from
+ * the call itself. If they do not match, because a registration changed between the call and the
+ * route, prints only @device.
  */
 static void print_served(__u32 device, const struct dk_client_route *r)
 {

@@ -46,7 +46,7 @@ module_init(dk_cpu_init);
 
 static void __exit dk_cpu_exit(void)
 {
-	/* After this returns, no call is running and none will start. */
+	/* After dk_provider_unregister() returns, no call is running and none will start. */
 	dk_provider_unregister(&cpu);
 }
 module_exit(dk_cpu_exit);

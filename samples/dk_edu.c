@@ -564,7 +564,7 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		dev_err_probe(dev, err, "cannot request the interrupt\n");
 		goto free_vectors;
 	}
-	/* Calls may arrive before this returns, so it must be last. */
+	/* Calls may arrive before dk_device_register() returns, so it must be last. */
 	err = dk_device_register(&edu, edu_backend, pci_name(pdev), card, edu_impls,
 				 ARRAY_SIZE(edu_impls), &card->device, &why);
 	if (err) {
@@ -588,8 +588,8 @@ static void edu_remove(struct pci_dev *pdev)
 	struct edu_card *card = pci_get_drvdata(pdev);
 
 	/*
-	 * After this returns, no call is running on the card, and the queue is
-	 * empty. New calls are routed to other functions.
+	 * After dk_device_unregister() returns, no call is running on the card, and the
+	 * queue is empty. New calls are routed to other functions.
 	 */
 	dk_device_unregister(&edu, card->device, NULL);
 	edu_disable_irq(card);

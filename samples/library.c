@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * library: defines an operator and registers its functions in libraries, as PyTorch's
- * TORCH_LIBRARY does. One function overrides another at the same key, and is then
+ * TORCH_LIBRARY does. One function overrides another at the same key. Then the newer function is
  * released. A listener prints all events.
  */
 #include <dispatchkey.h>

@@ -221,7 +221,7 @@ class _Rescue:
         self.before: Callable[[Any], object] = sys.unraisablehook
 
     def install(self, code: Any) -> None:
-        """Rescue exceptions that are raised in a function with this code, always the same."""
+        """Rescue exceptions that are raised in a function with this code. It is always the same."""
         if not self.code:
             self.before, sys.unraisablehook = sys.unraisablehook, self
         self.code = code

@@ -320,7 +320,7 @@ class _Lines:
 
 def explain(registry: Registry, name: str, objects: list[_abi.dk_obj], pointers: object,
             state: tuple[int, int]) -> Explanation:
-    """Query the library; repeat this if the registry changes during the query."""
+    """Query the library; repeat the query if the registry changes during it."""
     while True:
         found = _explain_once(registry, name, objects, pointers, state)
         if found is not None:

@@ -259,8 +259,8 @@ class Library(_Registrar):
             result = lib.dk_library_register(self._lib, why)
         if result < 0:
             raise from_diag(why, result)
-        # The handle does not include the Library, whose reference to the registry would keep both
-        # alive.
+        # The handle does not refer to the Library: the Library refers to the registry, so both
+        # would never be freed.
         self._handle = (self._lib, texts, self._kept)
         registry._handles.libraries[id(self._lib)] = self._handle
 

@@ -9,7 +9,7 @@
 void board_putc(char c);
 void __attribute__((noreturn)) board_exit(int status);
 
-/* These two are arguments of dk_bare_interrupts(). */
+/* The next two functions are arguments of dk_bare_interrupts(). */
 unsigned long board_interrupts_off(void);
 void board_interrupts_restore(unsigned long flags);
 

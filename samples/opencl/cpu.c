@@ -162,7 +162,7 @@ static int matmul_cpu(struct dk_call *c, struct buf *out, const struct buf *a,
 	return served(RT_CPU, RT_MATMUL, 0);
 }
 
-/* The work is done when this returns, so nothing is deferred. */
+/* The work is done when this function returns, so nothing is deferred. */
 static int axpy_async_cpu(struct dk_call *c, struct buf *y, float a, const struct buf *x,
 			  struct job *job)
 {

@@ -39,7 +39,7 @@ struct places {
 struct set {
 	bool ready;
 	struct buf in, a;		/* the same in each round */
-	struct buf job_in[NUM_JOBS];		/* also the same; one for each concurrent job */
+	struct buf job_in[NUM_JOBS];		/* for concurrent jobs; the same in each round */
 	struct buf filled, y, b, product, job[NUM_JOBS];
 	double sum;
 };

@@ -38,9 +38,9 @@ struct job {
 DK_OP(rt_alloc, "rt::alloc", (struct buf *b, size_t n), (b, n), (&b->dk));
 
 /*
- * On every device, an operator that writes a buffer returns -EINVAL, and writes nothing, if
- * the buffer is also one of its inputs or if the sizes do not match. Devices can round
- * inexact results differently.
+ * An operator that writes a buffer returns -EINVAL, and writes nothing, in two cases: the buffer
+ * is also one of its inputs, or the sizes do not match. This holds on every device. Devices can
+ * round inexact results differently.
  */
 
 /* The following operators return when the result is at @data. */

@@ -26,7 +26,7 @@ struct tally {
 /* The counts of this thread; NULL if its calls are not counted. */
 extern _Thread_local struct tally *tally;
 
-/* Counts a call at the end of its function, unless it failed. Returns @error. */
+/* Counts a call at the end of its function, unless the call failed. Returns @error. */
 static inline int served(unsigned int server, enum rt_op op, int error)
 {
 	if (tally && !error) {

@@ -114,8 +114,8 @@ struct engine : torch::autograd::Engine {
 };
 
 /*
- * The operators that dispatchkey routes. For many of them PyTorch has a function that serves
- * all backends and takes precedence over a backend's fallback, so each needs a registration.
+ * The operators that dispatchkey routes. Each needs a registration of its own: for many of them,
+ * PyTorch has a function for all backends, which takes precedence over a backend's fallback.
  */
 static void register_operators(torch::Library &m, const std::string &space)
 {
@@ -201,8 +201,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 }
 
 /*
- * _copy_from() copies conjugate and negative tensors itself. PyTorch's fallback would call it
- * again, without end.
+ * _copy_from() copies conjugate and negative tensors itself. PyTorch's fallback would call
+ * _copy_from() again, without end.
  */
 TORCH_LIBRARY_IMPL(aten, Conjugate, m)
 {

@@ -59,7 +59,7 @@ static at::Tensor empty_beside(const at::Tensor &t, at::IntArrayRef sizes)
 
 /* ---- where the work is done --------------------------------------------------------- */
 
-/* Like DK_OP_SAME_DEVICE, but this also checks tensors of cards that are unplugged. */
+/* Checks what DK_OP_SAME_DEVICE checks, but also for tensors of cards that are unplugged. */
 static void check_one_card(std::initializer_list<at::Tensor> tensors)
 {
 	const at::Tensor *first = nullptr;

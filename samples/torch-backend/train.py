@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 
-# Ctrl-C ends the program at once and without a traceback, even during the seconds in which
-# PyTorch is imported, and while C++ code waits for a card.
+# Ctrl-C ends the program at once and without a traceback. This must also work during the seconds
+# in which PyTorch is imported, and while C++ code waits for a card.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 try:

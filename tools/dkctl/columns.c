@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Prints rows in aligned columns. A column is as wide as its widest cell. If a row
- * does not fit into a line, the widest columns are made narrower and their cells
+ * does not fit into a line, the widest columns are made narrower. Their cells
  * continue on the next line, so that no part of a name is lost.
  */
 #include "dkctl.h"

@@ -17,7 +17,7 @@ struct completion {
 
 /* Prints a candidate if it begins with typed(); @what, its description, may be NULL. */
 void candidate(struct completion *c, const char *value, const char *what);
-/* The same with a formatted description. */
+/* Like candidate(), with a formatted description. */
 void candidate_format(struct completion *c, const char *value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns the part of the word to complete. */

@@ -150,8 +150,8 @@ int run_help(struct request *q);
 #define COMPLETE	"__complete"
 int run_complete(char **words);
 /*
- * The subcommands for a running kernel. run_live_NAME() is in live/live.c, or without libnl in
- * nolive/live.c, and calls live_NAME() in live/.
+ * The subcommands for a running kernel. run_live_NAME() in live/live.c calls live_NAME() in live/.
+ * Without libnl, run_live_NAME() is in nolive/live.c and reports that libnl is missing.
  */
 #define LIVE_SUBCOMMANDS(X)							\
 	X(backend) X(device) X(provider) X(op) X(kernels) X(table) X(route)	\
@@ -208,8 +208,8 @@ FILE *text_begin(struct text_stream *t);
 bool text_end(struct text_stream *t, FILE *f);
 
 /*
- * read_line.c: like getline(), but *line has a fixed size, and the end of a line that is longer
- * than any valid one is left out
+ * read_line.c: like getline(), but *line has a fixed size. If a line is longer than any valid line,
+ * its end is left out
  */
 ssize_t read_line(char **line, FILE *f);
 
@@ -217,7 +217,7 @@ ssize_t read_line(char **line, FILE *f);
 void print_escaped(FILE *f, const char *s, size_t len);
 /* Returns an allocated copy in which tabs are escaped, too, or NULL if allocation fails. */
 char *escape_text(const char *s);
-/* Returns the length of that copy. */
+/* Returns the length of the copy that escape_text() makes. */
 size_t escaped_len(const char *s);
 
 /* error.c: prints a message on stderr, and with --json as an object on stdout */
@@ -285,7 +285,7 @@ void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
 /* Wraps a text, with unprintable bytes as \\xNN; returns false if allocation fails. */
 bool wrap_words(FILE *f, int columns, const char *head, const char *text);
-/* The same to standard output; returns a status. */
+/* Like wrap_words(), to standard output with LINE_WIDTH columns; returns a status. */
 int wrap_text(struct request *q, const char *head, const char *text);
 
 /* color.c: colours of a terminal */

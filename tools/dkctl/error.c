@@ -83,8 +83,8 @@ static const char *layout_words(const struct request *q, char *buf, size_t size)
 }
 
 /*
- * Refuses a key that another layout has. Suggests its name in this layout. Returns STATUS_OK if no
- * layout has it.
+ * Refuses the name of a key that only other layouts have. If the key has another name in this
+ * layout, suggests that name. Returns STATUS_OK if no layout has a key with the refused name.
  */
 static int fail_foreign_key(struct request *q, const char *name)
 {

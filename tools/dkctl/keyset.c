@@ -8,7 +8,7 @@
 /* Width of the labels. */
 #define LABEL	21
 
-/* These test single bits, which PyTorch's printed form does not show. */
+/* These functions test single bits, which PyTorch's printed form does not show. */
 static bool has_functionality(const struct dk_layout *l, struct dk_keyset ks, unsigned int f)
 {
 	return ks.bits >> (dk_layout_backends(l) + f - 1) & 1;

@@ -44,7 +44,7 @@ bool text_end(struct text_stream *t, FILE *f)
 {
 	if (fclose(f))
 		t->failed = true;
-	/* allocates an empty text as well */
+	/* without any output, allocates an empty text */
 	if (!t->failed)
 		append(t, "", 0);
 	if (t->failed) {

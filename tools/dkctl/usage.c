@@ -10,7 +10,7 @@
 
 #define MAX_NODES	128
 
-/* A required word or, without a word, an edge to one or two other nodes. */
+/* A required word, or an edge to one or two other nodes. An edge has no word. */
 struct node {
 	struct usage_word word;
 	int next, other;		/* -1: none */
@@ -30,7 +30,7 @@ struct part {
 
 static struct part read_alternatives(struct graph *g);
 
-/* No usage needs half of the nodes. A usage that needed too many would lose its last words. */
+/* No usage needs even half of the nodes. If one needed too many, its last words would be lost. */
 static int add_node(struct graph *g, int next, int other)
 {
 	int i = g->num_nodes < MAX_NODES - 1 ? g->num_nodes++ : MAX_NODES - 1;

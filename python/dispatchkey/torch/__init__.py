@@ -5,11 +5,11 @@
     x = torch.ones(2, requires_grad=True)
     print(dispatchkey.torch.explain(torch.add, x, x))
 
-explain() reads the operator's registrations from PyTorch's dispatcher, and makes the same
-registrations in a Registry with the layout of that release. It compares PyTorch's table of
-the operator with the Registry's table, entry by entry. Then it follows the call from key to
-key, with PyTorch's own local state. print() writes the function of each key, where it is
-registered, and the rules that selected it.
+explain() reads the operator's registrations from PyTorch's dispatcher. It makes the same
+registrations in a Registry, whose layout is that of the installed PyTorch. It compares
+PyTorch's table of the operator with the Registry's table, entry by entry. Then it follows
+the call from key to key, with PyTorch's own local state. print() writes the function of
+each key, where it is registered, and the rules that selected it.
 
 diff() compares two calls that were explained, and what_if() reports what modes,
 properties of the tensors and other devices would change. missing() lists the operators

@@ -78,7 +78,7 @@ def _epilog(*commands: str) -> str:
 class _Parser(argparse.ArgumentParser):
     """Reports what is wrong in one line, and refers to the help in another line.
 
-    Fails if its help cannot be written; argparse would ignore this.
+    Fails if the help cannot be written; argparse would ignore the error.
     """
 
     def _print_message(self, message: str, file: Optional[IO[str]] = None) -> None:

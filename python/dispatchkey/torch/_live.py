@@ -273,8 +273,8 @@ def label(text: str) -> str:
 def is_in_python(place: str) -> bool:
     """Return whether a label is that of a function in Python.
 
-    The file of Python code can have any name, such as "<stdin>" or that of a script, so all files
-    count that are not of C++.
+    The file of Python code can have any name, such as "<stdin>" or that of a script. So every file
+    counts as Python unless it is a file of C++.
     """
     return place.endswith(PYTHON_FUNCTION) or \
         bool(re.search(r":\d+$", place)) and not _OF_COMPILER.search(place)

@@ -3,8 +3,8 @@
 
 A call skips the keys whose functions are fallthroughs for one backend. From 2.6 on, this
 is the backend that the call is routed by, as in the library. Up to 2.4, it is the
-arguments' backend. The two backends differ if the local state includes another one:
-FakeTensorMode includes Meta in the calls that it makes.
+arguments' backend. The two backends differ if the local state includes another backend.
+For example, FakeTensorMode includes Meta in the calls that it makes.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._registry import Registry, fallthrough
 from . import _live
 
 _BY_ARGUMENTS = ("1.13", "2.0", "2.1", "2.2", "2.3", "2.4")
-# The label of a fallthrough that PyTorch calls, which is an internal error.
+# The label of a fallthrough that PyTorch calls. Such a call is an internal error of PyTorch.
 CALLED = "a fallthrough, which fails when it is called"
 
 
@@ -37,7 +37,7 @@ class Masked:
 
     @property
     def label(self) -> str:
-        """The function that stands for this in the explanation."""
+        """The function that stands for this key in the explanation."""
         return f"like {self.by}" if self.is_fallthrough else CALLED
 
     def __str__(self) -> str:

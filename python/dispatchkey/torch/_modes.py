@@ -57,7 +57,7 @@ def _autocast_on(torch: Any, device: str) -> Iterator[None]:
         with mode:
             yield
         return
-    # torch.autocast("cuda") does nothing without a GPU, so the function that it uses is called.
+    # torch.autocast("cuda") does nothing without a GPU. So call the function that it would call.
     if device != "cuda":
         raise RuntimeError(f"torch.autocast('{device}') is disabled here")
     before = torch.is_autocast_enabled()

@@ -257,8 +257,8 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
             left -= hops[-1].key
         if hops[-1].key.name == "BackendSelect":
             left = made_on if name in _PINNED else left | made_on
-        # Pass the remaining keys as an argument or, if the operator dispatches on none, as the
-        # included set.
+        # Pass the remaining keys as an argument or, if the operator dispatches on no argument, as
+        # the included set.
         nothing = KeySet(layout=registry.layout)
         with force(nothing if takes_any else left, nothing):
             hops.append(_hop(registry.explain(name, *([left] if takes_any else [])), stale))

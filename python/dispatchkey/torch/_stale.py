@@ -2,9 +2,9 @@
 """Finds the entries of PyTorch's table that registrations left stale.
 
 PyTorch's calls read a table in memory. A registration refreshes only some of the
-entries that depend on it, so an entry can be older than the registrations, depending on
+entries that depend on it. So an entry can be older than the registrations, depending on
 their order (Documentation/semantics.rst, 7.3). _dispatch_dump_table() computes each entry
-anew, and does not show this. PyTorch does not record the order of registrations. It
+anew, and does not show stale entries. PyTorch does not record the order of registrations. It
 reports two facts about the table in memory, which narrow down the possible orders:
 
   _dispatch_has_computed_kernel_for_dispatch_key()  whether an entry has any function
@@ -147,10 +147,10 @@ class _Slot:
     """An entry that can be stale, and what it contains for each order of registration."""
 
     key: Key
-    refreshers: frozenset[Key]
-    others: frozenset[Key]
-    # candidates[S]: the entry if, of the keys in others, those in S were registered before the
-    # last of refreshers, and the rest after it
+    refreshers: frozenset[Key]      # the keys whose registration refreshes the entry
+    others: frozenset[Key]          # the other keys whose functions change the entry
+    # candidates[S], for a subset S of others: the entry if the keys in S were registered before
+    # the last key of refreshers, and the rest of others after it
     candidates: dict[frozenset[Key], Entry]
     fresh: Entry
 

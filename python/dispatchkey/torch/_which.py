@@ -119,7 +119,7 @@ class _Copies:
     def _empty(torch: Any, tensor: Any) -> Any:
         for options in ({"dtype": tensor.dtype}, {}):
             try:
-                # A symbolic size has no number, such as that of a jagged dimension.
+                # A symbolic size, such as that of a jagged dimension, has no number.
                 shape = [size if isinstance(size, int) else 2 for size in tensor.shape]
                 return torch.empty(shape, device="meta", **options)
             except (RuntimeError, NotImplementedError):
@@ -141,7 +141,7 @@ def with_default_device(function: Any, kwargs: dict[str, Any]) -> dict[str, Any]
     """Add the default device of PyTorch 2 to the arguments of a function that makes tensors.
 
     torch.set_default_device(), and a device used as a context manager, enter a mode of
-    __torch_function__, and without_modes() disables it.
+    __torch_function__, which without_modes() disables.
     """
     devices, overrides = sys.modules.get("torch.utils._device"), sys.modules.get("torch.overrides")
     mode = getattr(devices, "DeviceContext", None)

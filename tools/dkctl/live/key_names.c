@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Parses and prints keys and sets by their names on a running kernel. This uses a local
+ * Parses and prints keys and sets by their names on a running kernel. Uses a local
  * registry, in which the private backends are bound to the same names as in the kernel.
  */
 #include "live.h"

@@ -33,7 +33,7 @@ static const char *command(const struct request *q, char *buf, size_t size)
 	return buf;
 }
 
-/* Root lacks the capability in a container, and in a service that gives it up. */
+/* Even root can lack CAP_NET_ADMIN: in a container, or in a service that gives it up. */
 static int fail_permission(struct live *v)
 {
 	char words[512];

@@ -25,7 +25,7 @@ LIVE_SUBCOMMANDS(DECLARE_LIVE)
 /*
  * live.c: returns the netlink client, which the first call opens. If the module is not
  * available, prints an error and exits. Subcommands check their words before they call
- * this, so that wrong words are reported first.
+ * this function, so that wrong words are reported first.
  */
 struct dk_nl *client(struct live *v);
 /* Report that the module is not available, or that it refused a request. */
@@ -52,8 +52,9 @@ int take_device(struct live *v, __u32 *number);
 /* Reads "offline" or "online"; returns false for another word. */
 bool take_state(struct live *v, int *online);
 /*
- * Reads the name of what to show. @shown is true if "show" was the word before. Returns NULL if
- * there is no name, or if more words follow and the next word is a mistyped one of @words.
+ * Reads the name of what to show. @shown is true if the previous word was "show". Returns NULL if
+ * there is no name. Also returns NULL if more words follow and the next word is a mistyped one of
+ * @words.
  */
 const char *take_name(struct live *v, bool shown, const char *const *words);
 /* Fails if there are more words. @words are the candidates for a suggestion. */
@@ -64,7 +65,7 @@ int names_begin(struct live *v);
 void names_end(struct live *v);
 const char *live_key_name(struct live *v, unsigned int key, char buf[DK_NAME_MAX]);
 const char *live_backend_name(struct live *v, unsigned int number, char buf[DK_NAME_MAX]);
-/* These two print an error on failure. */
+/* parse_key() and parse_set() print an error on failure. */
 int parse_key(struct live *v, const char *word, unsigned int *key);
 int parse_set(struct live *v, const char *word, struct dk_keyset *ks);
 /* Tries all parts of a set, including private names. */
@@ -92,7 +93,10 @@ int fail_filtered(struct live *v, int err, const char *op, const char *provider)
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_name)(struct live *v, const char *name));
 
-/* backend.c: true for a backend with a private name, functions, devices or providers, or offline */
+/*
+ * backend.c: true for a backend that is offline, or that has a private name, functions, devices or
+ * providers
+ */
 bool backend_in_use(const struct dk_nl_backend *b);
 
 /* format.c: formatting shared by several subcommands */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Formats the time of an event as local time. For an event without one, uses the current time. */
+/* Formats the time of an event as local time. If the event has no time, uses the current time. */
 static void put_time(const struct dk_nl_event *e, const char *format, char *buf, size_t size,
 		     char *zone, size_t zone_size)
 {

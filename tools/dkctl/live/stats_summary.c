@@ -60,8 +60,8 @@ static bool computes(struct live *v, const struct dk_nl_counter *c)
 
 /*
  * Names the server of calls to a composite function, which serves backends without a
- * function of their own. The server is the provider, with "provider " before its name if a
- * backend has the same name.
+ * function of their own. The server is the provider or, without a provider, the key. If a
+ * backend has the same name, the word "provider" is put before the name.
  */
 static void name_composite(struct live *v, const struct dk_nl_counter *c, char *buf,
 			   size_t size)
