@@ -229,7 +229,8 @@ finish() {
 
 with_make() { make -j"$jobs" O="$build" "$@"; }
 build_all() { with_make all; }
-# Without CC=, kselftest would set another compiler, and make would build everything again with it.
+# Without CC=, kselftest would set another compiler, and make would build everything again with that
+# compiler.
 selftest() { # TARGET...
 	make -s -C selftests run_tests TARGETS="$*" DK_ONLY=user DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
