@@ -307,7 +307,7 @@ static void poison(void *p)
 	released += size;
 }
 
-/* A call of an atomic operator uses its table until it ends, whatever its function registers. */
+/* A call of an atomic operator uses one table to its end, whatever its function registers. */
 static void changing(void)
 {
 	static const struct dk_impl impls = DK_IMPL_ATOMIC(grow, DK_CPU, serve_and_register);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs on a board without an operating system. Measures how much of an arena functions need,
- * replays every transcript in the smallest arena in which this is possible, and measures the stack
- * of registrations and calls. Prints TAP.
+ * Runs on a board without an operating system. Measures how much of an arena functions need, and
+ * how much stack registrations and calls need. Replays every transcript in the smallest arena in
+ * which this is possible. Prints TAP.
  */
 #include <dispatchkey.h>
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # for the scripts that source this, after lib.sh
 #
 # Makes two folders with a dkctl: $st_tmp/bin has the dkctl of this build, and $st_tmp/live has a
-# dkctl with the registry of registry.fake. If the latter cannot be made, $no_live is the reason.
+# dkctl with the registry of registry.fake. If that registry cannot be used, $no_live is the reason.
 # $st_tmp/empty is an empty folder.
 
 dkctl=${DKCTL:-${DK_BUILD:-$st_top/build}/dkctl}

@@ -2,8 +2,9 @@
 /*
  * A plugin and its host: dlclose() unmaps the plugin and unregisters its functions. -DPLUGIN
  * builds the plugin; with -DLEAKS, the plugin does not unregister. The functions have external
- * linkage. If the header's templates over such functions had static data, g++ would make that data
- * unique in the process, and dlclose() could not unmap the plugin.
+ * linkage. The header's templates over such functions have static data, which must be hidden.
+ * Otherwise g++ would make the data unique in the process, and dlclose() could not unmap the
+ * plugin.
  */
 #include <dispatchkey.hpp>
 

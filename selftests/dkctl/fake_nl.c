@@ -3,7 +3,7 @@
  * Replaces libdispatchkey-nl with a registry in this process, so that dkctl's subcommands for a
  * running kernel can be tested anywhere. The environment variable DKCTL_FAKE names a script. Its
  * lines are commands of transcripts, which make the registrations, and lines that begin with "!",
- * which set what transcripts cannot set. "|" separates the words of the latter:
+ * which set what transcripts cannot set. "|" separates the words of a line with "!":
  *
  *   !version TEXT                        version of the module, and its ABI
  *   !of LABEL | PROVIDER                 provider of the functions with that label
@@ -34,8 +34,8 @@
  *   !fail FUNCTION | ERRNO [| MESSAGE]   the error that a function returns
  *   !impls OP | N                        the table of OP has N different functions
  *
- * This file is longer than others, because it has all functions of one library, and all of them
- * read the script.
+ * This file is long, because it has all functions of one library, and all of these functions read
+ * the script.
  *
  * A function whose label begins with "boxed" is reported as boxed. Without DKCTL_FAKE, the module
  * is reported as not loaded. Replies are never freed.

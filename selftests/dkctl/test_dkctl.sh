@@ -673,7 +673,7 @@ refused "this command is longer than 65536 bytes: key" \
 	"key $(head -c 65536 /dev/zero | tr '\0' x)"
 for words in "replay -" "schema -"; do
 	what="$words: a line of 200 MB is refused with 100 MB of memory"
-	# a sanitizer reserves more addresses than this
+	# a sanitizer reserves more address space than this limit
 	# shellcheck disable=SC3045
 	if (ulimit -v 100000 && "$DKCTL" key CPU) >/dev/null 2>&1; then
 		# shellcheck disable=SC2086,SC3045

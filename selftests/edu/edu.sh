@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests that with two edu accelerators and the CPU, calls go to the device of their objects, even
-# while a card is unbound under load and while the driver is unloaded.
+# Tests calls with two edu accelerators and the CPU. Each call must go to the device of its objects,
+# even while a card is unbound under load and while the driver is unloaded.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A call that is counted (dkc_stats_count() in lib/core/state/counters.c) while another thread
- * gives its function a counter, by one of these:
+ * gives its function a counter, by one of these changes:
  *
  *   0	the counter is in a new block: dkc_stats_grow(), counter_assign()
  *   1	counting stops and starts again: dk_stats_disable(), dk_stats_enable(). The number

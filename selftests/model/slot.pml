@@ -16,9 +16,9 @@
 #include "order.pmlh"
 
 byte seq;		/* number of calls that used the slot */
-byte prov, word;	/* provider; registration and operator. Here the call's number */
+byte prov, word;	/* provider; registration and operator: here, the call's number */
 byte memory;		/* memory that a call's function writes */
-bool entered;		/* the first call has entered; not in the code */
+bool entered;		/* the first call has entered; only in the model */
 
 /* steps of one call */
 #define COUNT		1

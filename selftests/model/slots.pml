@@ -18,7 +18,8 @@
  * -DNO_BARRIER_ORDER	membarrier() runs before the list of replaced tables is taken
  * -DNO_PUBLISH_ORDER	a table is retired before its successor is published
  * -DNO_WAIT		no wait for threads that read a replaced table
- * -DNO_LISTS		that wait is only for the tables of the thread's own list
+ * -DNO_LISTS		the wait for threads that read a replaced table considers only the tables
+ *			in the waiting thread's own list
  * -DNO_INDEX_ORDER	the list of indexes is taken after that of tables
  * -DNO_MARK		tables are freed without reading the slots
  * -DNO_DRAIN		no wait for the calls inside a provider

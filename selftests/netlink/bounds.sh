@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests how much work is done for requests of an unprivileged user in one hold of the registry's
-# lock, with many operators, functions and devices, and that a request does not sleep in it.
+# lock, with many operators, functions and devices. A request must not sleep in such a hold.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

@@ -95,8 +95,8 @@ static const struct dk_impl card_impls[] = {
 };
 
 /*
- * The operator whose name sorts last is defined first and undefined last. So a walk by name would
- * yield a set that never existed if operators changed during it.
+ * The operator whose name sorts last is defined first and undefined last. So if operators change
+ * during a walk by name, the walk may yield a set of operators that never existed.
  */
 static int define(unsigned int i, struct dk_diag *why)
 {

@@ -388,8 +388,8 @@ static void take_end(const struct nlmsghdr *h)
 	int err = *(const int *)NLMSG_DATA(h);
 
 	/*
-	 * this is the end of an abandoned dump or, if a message has a length that is too small, an
-	 * error about the bytes after that length
+	 * a message with another number is the end of an abandoned dump. Or it is an error about
+	 * the bytes after a message whose length field is too small
 	 */
 	if (h->nlmsg_seq != request->nlmsg_seq)
 		return;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests that a user whose control group has too little memory delays only itself. The kernel lets
-such a user sleep when memory is charged to its group, so nothing may be charged while the registry's
-lock is held."""
+such a user sleep when memory is charged to its group. So nothing may be charged while the lock of
+the registry is held."""
 import contextlib
 import os
 import subprocess
@@ -53,7 +53,7 @@ def control_group():
 
 
 def ask(family, group):
-    """Sends requests as an unprivileged user in this group, unless it is None."""
+    """Sends requests as an unprivileged user; if group is not None, in that control group."""
     mine = family.again()
     if group:
         write(group, "cgroup.procs", str(os.getpid()))

@@ -38,8 +38,8 @@ extern unsigned int fake_joined;	/* a bit for each group that was joined */
 void fake_reset(void);
 
 /*
- * A message is built in this buffer, and queued for the sender of the last request, or for every
- * socket if there was no request.
+ * A message is built in this buffer. It is queued for the sender of the last request or, if there
+ * was no request, for every socket.
  */
 struct fake_msg {
 	size_t len;

@@ -24,8 +24,8 @@ run_demo() {
 	env O="$build" MAKEFLAGS='' DK_SECONDS=1 "$@" "$demo" >"$st_tmp/out" 2>"$st_tmp/err" ||
 		status=$?
 }
-# The number of calls in the last line must equal the sum of the calls in the table, which has
-# a line for each device and for the CPU.
+# The table has a line for each device and for the CPU. The sum of the calls in the table must
+# equal the number of calls in the last line.
 adds_up() {
 	local line sum calls
 	line=$(tail -n 1 "$st_tmp/out")

@@ -268,7 +268,7 @@ static void *call_until_exit(void *unused)
 	for (;;) {
 		int answer = call();
 
-		/* HOST: between the plugin's destructor and the library's */
+		/* HOST serves between the plugin's destructor and the library's destructor */
 		if (answer != atomic_load(&served) && answer != HOST &&
 		    answer != -ESHUTDOWN)
 			atomic_store(&unexpected_late, answer);
@@ -315,7 +315,7 @@ static int end_plugin(void *p)
 	return ((struct loaded *)p)->face->end();
 }
 
-/* A function must not unregister its own provider, so the host must not close the plugin then. */
+/* A function must not unregister its own provider, so the plugin cannot be closed from inside. */
 static void from_inside(char **path)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -344,7 +344,7 @@ static void forget(char **path)
 	struct loaded p;
 	int round;
 
-	/* usually at the same address the second time */
+	/* the second time, the plugin is usually loaded at the same address */
 	for (round = 0; round < 2; round++) {
 		p = load_forgetful(path[0]);
 		report("begin", p.face->begin(7, 0));

@@ -28,7 +28,7 @@ static void *load(const char *path, const char *name)
 	return symbol;
 }
 
-/* The second call takes the fast path, unless membarrier() is not available. */
+/* If membarrier() is available, the second call takes the fast path. */
 static void call(const char *where)
 {
 	int number = 0, round;

@@ -20,12 +20,12 @@ DK_OP(inside, "plugins::inside",
 struct dk_deferred;
 
 struct plugin {
-	/* registers functions that return @number; with @half only one table, and then fails */
+	/* registers two arrays of functions, which return @number; with @half, fails after one */
 	int (*begin)(int number, int half);
 	int (*end)(void);
 	/* makes a call from the plugin, through the library that it is linked with */
 	int (*call)(int *number);
-	/* starts a thread of the plugin, which is inside a call when this returns */
+	/* starts a thread of the plugin; the thread is inside a call when own_thread() returns */
 	int (*own_thread)(void);
 	int (*fork_and_call)(void);
 	/* registers a listener and hooks */

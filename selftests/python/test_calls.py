@@ -441,7 +441,8 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("function", ("entered", "_frame_of"))
 def test_an_exception_at_the_beginning_of_a_callback_is_raised(function):
-    """A signal handler may raise one there. ctypes would return an undefined number instead."""
+    """A signal handler may raise an exception at the beginning of a callback. ctypes alone would
+    lose the exception, and return an undefined number."""
     code = f"""if True:
         import sys, dispatchkey as dk
         registry = dk.Registry()

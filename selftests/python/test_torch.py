@@ -895,7 +895,7 @@ def test_overridden_functions():
     # PyTorch's own fallback precedes a function in Python, so the entry is stale
     ("Fallback.cpp:1", "f.py:12", {"Fallback.cpp:1"}),
     ("Fallback.cpp:1", "/" + "x" * 200 + "/f.py:12", {"Fallback.cpp:1"}),
-    # a fallback in Python may precede it or not
+    # a fallback in Python may precede the function or not
     ("fallback.py:1", "f.py:12", {"fallback.py:1", "0 f.py:12"}),
     ("a Python function", "f.py:12", {"a Python function", "0 f.py:12"}),
     ("Fallback.cpp:1", "f.cpp:12", {"Fallback.cpp:1", "0 f.cpp:12"}),

@@ -88,8 +88,8 @@ check_dumps ', by the rules alone'
 check_all ', by the rules alone' "${routed[@]}"
 echo 0 >$resolve
 
-# falsify FILE N - prints the transcript with another last character of the first answer after its
-# N-th command, and writes the number of that line to $st_tmp/line
+# falsify FILE N - prints the transcript with one wrong answer: the last character of the first
+# answer after the N-th command is replaced. Writes the number of that line to $st_tmp/line
 falsify() {
 	awk -v n="$2" -v told="$st_tmp/line" -f "$vectors/falsify.awk" "$vectors/$1"
 }

@@ -67,7 +67,7 @@ static const struct dk_impl card_impls[] = {
 	DK_IMPL_ATOMIC(swift, DK_DENSE, here),
 };
 
-/* The default registry, and one whose operators have only the resolve table. */
+/* The default registry, and one in which the rules route every call, without tables. */
 static struct side {
 	struct dk_registry *reg;
 	struct dk_provider me;
@@ -240,7 +240,7 @@ static sem_t second_exists;
 
 /*
  * Makes the calls of a thread when the thread before it has ended, so that no other thread stores
- * meanwhile. The second thread has its memory before the first one gives its own back.
+ * meanwhile. The second thread gets its memory before the first thread frees its own.
  */
 static void call_after(long thread, pthread_t before)
 {

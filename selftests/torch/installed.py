@@ -21,8 +21,8 @@ def error(function, *args):
 
 
 def dangling():
-    """Returns the dangling functions of the installed PyTorch before a function is added and after
-    it is removed and, while it exists, those that were not there before."""
+    """Adds and removes a dangling function. Returns the dangling functions of the installed PyTorch
+    before it is added, the new ones while it exists, and those after it is removed."""
     before = list(_C._dispatch_find_dangling_impls())
     library = _C._dispatch_library("IMPL", "__dangling__", "CPU")
     library.impl_t_t("foo", dispatch="CPU", debug="fn_CPU")

@@ -4,8 +4,8 @@
 1.13.1 has three rules that dispatchkey does not have. The tables are not computed here:
 they are those that dkctl prints after each command.
 
-  guard   the end of an include or exclude removes the keys that it added, except
-          backends; it does not restore the earlier set
+  guard   the end of an include or exclude removes the keys that the guard added,
+          except backends; the earlier set is not restored
   mask    the fallthroughs of the arguments' backend are removed, without regard to
           local state
   stale   a change refreshes only some entries of the table that calls read

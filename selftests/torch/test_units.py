@@ -169,8 +169,8 @@ CUDA_INCLUDED = ["op p::a", "impl -f p::a CUDA f", "impl p::a CPU c", "include C
 
 
 def mask_by_arguments(lay, ours):
-    """A CUDA fallthrough is removed from a call with a CPU argument only if the mask is chosen
-    with the local state, which 1.13.1 does not do."""
+    """In a call with a CPU argument, a CUDA fallthrough is removed only if the mask is chosen with
+    the local state. 1.13.1 chooses the mask without the local state."""
     comparer = walk(lay, ours, CUDA_INCLUDED)
     got = [route(lay, comparer, "CPU", causes) for causes in (("mask",), ())]
     return None if got == ["0x4003 CUDA fallthrough", "0x3 Undefined missing"] else str(got)

@@ -3,10 +3,10 @@
 """Compares dkctl with an installed PyTorch 1.13.1. Prints TAP.
 
 Random programs run in dkctl and in PyTorch. Every table entry, printed set, local state
-and route is compared. Where a rule applies that only 1.13.1 has (rules.py), the answer
-of 1.13.1 is predicted from dkctl's table, and the route is counted by the rule that
-makes it differ. A failing program is reduced, and written as a transcript for dkctl
-replay --check.
+and route is compared. Some rules exist only in 1.13.1 (rules.py). Where such a rule
+applies, the answer of 1.13.1 is predicted from dkctl's table, and the route is counted
+for the rule that makes the route differ. A failing program is reduced, and written as a
+transcript for dkctl replay --check.
 """
 import argparse
 import collections

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Defines what unload_torch.cpp and unload_dk.c share: a child process in which one thread makes
- * calls while another registers and unregisters, and a parent that prints the child's progress and
- * how the child ended.
+ * Defines what unload_torch.cpp and unload_dk.c share: a child process and its parent. In the
+ * child, one thread makes calls while another registers and unregisters. The parent prints the
+ * child's progress and how the child ended.
  */
 #ifndef _SELFTESTS_TORCH_UNLOAD_H
 #define _SELFTESTS_TORCH_UNLOAD_H

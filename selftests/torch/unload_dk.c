@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One thread calls an operator, while another thread repeatedly registers and unregisters a
- * function for it. unload_torch.cpp is the same for libtorch.
+ * function for it. unload_torch.cpp does the same with libtorch.
  */
 #include "unload.h"
 

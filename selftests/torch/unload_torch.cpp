@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One thread calls an operator, while another thread repeatedly registers and unregisters a
- * function for it. unload_dk.c is the same for libdispatchkey.
+ * function for it. unload_dk.c does the same with libdispatchkey.
  */
 #include "unload.h"
 

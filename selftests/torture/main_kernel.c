@@ -123,7 +123,7 @@ static void interrupts_end(void)
 
 static struct task_struct *control;
 
-/* Waits, but not longer than until the thread must stop. Returns false if it must stop. */
+/* Waits, at most until the thread must stop. Returns false if it must stop. */
 static bool control_wait(unsigned int ms)
 {
 	set_current_state(TASK_INTERRUPTIBLE);

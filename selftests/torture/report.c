@@ -22,7 +22,7 @@ struct sums {
 
 static struct sums sums;
 
-/* Except at the end of the test, actors can change their counters while this runs. */
+/* Except at the end of the test, actors can change their counters while this function runs. */
 static void sum_up(void)
 {
 	unsigned int i, k, n = w_load_acquire(torture.num_actors);
@@ -156,8 +156,8 @@ static void judge_sum(void)
 }
 
 /*
- * Returns the kinds of calls, and below the kinds of changes, that need not happen with these
- * settings.
+ * The next two functions return the kinds of calls and the kinds of changes that need not happen
+ * with these settings.
  */
 static u64 calls_excused(void)
 {

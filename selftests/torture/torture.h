@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Declares the torture test, in which readers call operators without a pause while writers change
- * the registry. The expected result of each call is known, and each function checks that it is the
- * right one and that its provider is still registered.
+ * the registry. The expected result of each call is known. Each function checks that it is the
+ * right function for the call, and that its provider is still registered.
  *
  * The same sources are built for the kernel (dk_torture.ko) and for userspace
  * (dk_torture): serve.c has the functions, jobs.c deferred calls, readers.c the

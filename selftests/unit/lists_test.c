@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests every enumerator of every version with its number, every bit and table entry by the rules
- * of SEMANTICS 1.3 and 3, and the maps of SEMANTICS 4.4 by the version that added them.
+ * Tests the number of every enumerator of every version. Tests every bit and table entry by the
+ * rules of SEMANTICS 1.3 and 3, and the maps of SEMANTICS 4.4 by the version that added them.
  */
 #include <dispatchkey.h>
 #include "tap.h"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests that scripts/check-layers detects a folder of the core that uses lib/pytorch, or another
-# folder of the core that is listed before it.
+# Tests scripts/check-layers. It must detect a folder of the core that uses lib/pytorch, or a folder
+# of the core that uses another folder of the core listed before it.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -87,7 +87,7 @@ warns() {
 	grep -qF "[$2" "$st_tmp/said"
 }
 
-# quiet CODE - CODE compiles without warnings that programs enable
+# quiet CODE - CODE compiles without a warning, with the warning options that programs may use
 quiet() {
 	# shellcheck disable=SC2086
 	$cc -std=gnu11 -O1 -I"$st_top/include" -I"$st_top/uapi" -Wall -Wextra -Wpedantic -Wshadow \
