@@ -25,7 +25,7 @@ int c_serve_all(struct dk_call *c, void *args);
 #define C_CARD_IMPLS	1
 #define C_TACK_IMPLS	2
 extern const struct dk_impl c_card_impls[C_CARD_IMPLS];
-/* A table that is not registered: functions for tack at CPU and for tick at XPU. */
+/* An array that is not registered: functions for tack at CPU and for tick at XPU. */
 extern const struct dk_impl c_tack_impls[C_TACK_IMPLS];
 /* A fallback for Python that is not registered. */
 extern const struct dk_impl c_fallback;
