@@ -32,7 +32,7 @@ static __thread DKC_INITIAL_EXEC struct {
  * But a thread counts as being removed until the destructors of its keys have run, and a
  * destructor may wait for the thread that forks.
  */
-#define FORK_WAIT_MS	100
+#define FORK_WAIT_MS	1000
 
 #ifdef DKC_TSAN
 char dkc_grace_period;
