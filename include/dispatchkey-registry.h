@@ -106,9 +106,10 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  *	bidirectional characters
  * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
- * @owner: the module; in userspace the program or shared object, or NULL. In the kernel
- *	it is NULL only for built-in code: a provider without an owner stays registered
- *	when its module is unloaded without unregistering
+ * @owner: the module; in userspace the program or shared object. If the owner is
+ *	unloaded, its providers are unregistered. If @owner is NULL, the owner in the
+ *	kernel is the module whose memory contains this struct; in userspace the
+ *	provider may stay registered after its shared object is unloaded
  * @core: private; NULL when the provider is not registered and no caller
  *	waits for its calls
  *

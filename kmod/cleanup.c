@@ -65,7 +65,7 @@ static struct dk_registry *visit_one(const struct module *mod)
 
 	mutex_lock(&registries_lock);
 	for (reg = registries; reg; reg = reg->next_registry)
-		if (dkc_registry_visit(reg, in_module_memory, mod, mod))
+		if (dkc_registry_visit(reg, in_module_memory, mod))
 			break;
 	mutex_unlock(&registries_lock);
 	return reg;
@@ -88,7 +88,7 @@ static bool find_left(struct dk_registry *reg, const struct module *mod, char na
 	const struct dkc_provider *core;
 
 	mutex_lock(&reg->lock);
-	core = dkc_provider_of(reg, mod);
+	core = dkc_provider_of(reg, in_module_memory, mod);
 	if (core)
 		strscpy(name, core->name, DK_NAME_MAX);
 	mutex_unlock(&reg->lock);
@@ -112,7 +112,7 @@ void dkc_module_cleanup(const struct module *mod)
 		while (find_left(reg, mod, name)) {
 			pr_warn("module %s was unloaded without unregistering provider %s: doing so now may block module loading\n",
 				mod->name, name);
-			dkc_owner_unregister(reg, mod, name);
+			dkc_owner_unregister(reg, in_module_memory, mod, name);
 		}
 		visit_end(reg);
 	}

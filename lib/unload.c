@@ -147,7 +147,7 @@ void dkc_registry_destroyed(struct dk_registry *reg)
 
 static bool visit(struct dk_registry *reg, const struct object *obj)
 {
-	return dkc_registry_visit(reg, in_object, obj, obj->owner) ||
+	return dkc_registry_visit(reg, in_object, obj) ||
 	       dkc_listener_visit(reg, in_object, obj);
 }
 
@@ -175,7 +175,7 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 	mutex_lock(&reg->lock);
 	err = dkc_may_unregister(NULL, NULL);
 	for (core = reg->providers; core && !err; core = core->next)
-		if (core->owner == obj->owner)
+		if (dkc_is_owned(core, in_object, obj))
 			err = dkc_may_unregister(core, NULL);
 	mutex_unlock(&reg->lock);
 	return err;
@@ -198,7 +198,7 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 		fprintf(stderr,
 			"dispatchkey: %s was unloaded with registered hooks, which were unregistered\n",
 			obj->name);
-	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
+	for (; dkc_owner_unregister(reg, in_object, obj, name); any = true)
 		fprintf(stderr,
 			"dispatchkey: %s was unloaded with provider %s, which was unregistered\n",
 			obj->name, name);

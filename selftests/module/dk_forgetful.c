@@ -3,7 +3,7 @@
  * dk_forgetful: registers and never unregisters, neither in its exit function nor
  * when its init function fails (fail=1). With own=1, it registers in a registry that it allocates
  * and never frees. With hold=1, it takes a reference to its operator and never releases the
- * reference.
+ * reference. With no_owner=1, its provider does not name the module.
  */
 #include <linux/module.h>
 
@@ -22,6 +22,10 @@ MODULE_PARM_DESC(own, "register in a registry that the module allocates");
 static bool hold;
 module_param(hold, bool, 0400);
 MODULE_PARM_DESC(hold, "take a reference to the operator");
+
+static bool no_owner;
+module_param(no_owner, bool, 0400);
+MODULE_PARM_DESC(no_owner, "do not name the module as the owner of the provider");
 
 static int forgotten_cpu(struct dk_call *c, const struct dk_obj *x)
 {
@@ -52,6 +56,8 @@ static int __init forgetful_init(void)
 			return -ENOMEM;
 	}
 	forgetful.registry = reg;
+	if (no_owner)
+		forgetful.owner = NULL;
 	err = dk_provider_register(&forgetful, NULL);
 	if (!err)
 		err = dk_op_define(&forgetful, &forgotten_op, 0, NULL);

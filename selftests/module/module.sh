@@ -16,7 +16,7 @@ need_module dispatchkey dk_forgetful dk_unfinished
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 50
+plan 53
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -105,6 +105,11 @@ ok "the driver with that registry can be unloaded" unload dk_forgetful
 is "the log names the provider in that registry" 1 "$(log_lines "$left")"
 is "the log reports the hooks in that registry" \
 	1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
+klog_mark
+
+ok "a driver loads whose provider names no module" load dk_forgetful no_owner=1
+ok "that driver can be unloaded" unload dk_forgetful
+is "the log names the provider that names no module" 1 "$(log_lines "$left")"
 klog_mark
 
 ok "a driver loads that does not release an operator" load dk_forgetful hold=1

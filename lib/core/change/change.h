@@ -123,7 +123,7 @@ const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64
  * Returns false if there is none. Does not read the struct dk_provider, which may be freed.
  * Takes the lock.
  */
-bool dkc_owner_unregister(struct dk_registry *reg, const void *owner,
+bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 			  char name[DK_NAME_MAX]);
 
 /* Returns the deadline of a timeout in milliseconds; 0 means none. */

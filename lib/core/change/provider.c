@@ -208,14 +208,14 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 	return lock_and_unregister(prov, dkc_deadline(ms), why);
 }
 
-bool dkc_owner_unregister(struct dk_registry *reg, const void *owner,
+bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 			  char name[DK_NAME_MAX])
 {
 	struct dkc_provider *core;
 	bool found;
 
 	mutex_lock(&reg->lock);
-	core = dkc_provider_of(reg, owner);
+	core = dkc_provider_of(reg, owns, owner);
 	found = core;
 	if (core) {
 		dkc_strcpy(name, core->name, DK_NAME_MAX);

@@ -167,13 +167,12 @@ no_memory:
 	return NULL;
 }
 
-bool dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *object,
-			const void *owner)
+bool dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
 	bool has;
 
 	mutex_lock(&reg->lock);
-	has = dkc_hooks_of(reg, owns, object) || dkc_provider_of(reg, owner);
+	has = dkc_hooks_of(reg, owns, owner) || dkc_provider_of(reg, owns, owner);
 	reg->visitors += has;
 	mutex_unlock(&reg->lock);
 	return has;
@@ -276,12 +275,17 @@ __u64 dk_registry_generation(struct dk_registry *reg)
 	return generation;
 }
 
-struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner)
+bool dkc_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
+{
+	return owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
+}
+
+struct dkc_provider *dkc_provider_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
 	struct dkc_provider *core = reg->providers;
 
 	dkc_assert_writer(reg);
-	while (core && (core->owner != owner || core->drained))
+	while (core && (core->drained || !dkc_is_owned(core, owns, owner)))
 		core = core->next;
 	return core;
 }

@@ -142,30 +142,31 @@ void dkc_registry_unlock(struct dk_registry *reg);
 void dkc_registry_unlock_flush(struct dk_registry *reg);
 /* Makes all calls fail with -ESHUTDOWN and frees nothing. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
-/*
- * Returns a provider of this owner that is still registered, or NULL. The caller must hold the
- * lock.
- */
-struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner);
 
-/*
- * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. The owner is a module or a shared
- * object. A struct dk_hooks does not record its owner, but the struct or its functions
- * are in the owner's memory. The caller must hold the lock.
- */
+/* Returns true if an address is in the memory of the owner, a module or a shared object. */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
+/*
+ * dkc_is_owned() returns true if a provider belongs to an owner. If the provider names no owner,
+ * it belongs to the owner whose memory contains its struct dk_provider. dkc_provider_of() returns
+ * a provider of an owner that is still registered, or NULL. The caller must hold the lock.
+ */
+bool dkc_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
+struct dkc_provider *dkc_provider_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+/*
+ * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. A struct dk_hooks does not record its
+ * owner, but the struct or its functions are in the owner's memory. The caller must hold the lock.
+ */
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 			      const void *owner);
 /* Unregisters one of the owner's hooks. Returns false if there are none. Takes the lock. */
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
 /*
- * registry.c: returns true if hooks are at an address in @object, or if a provider of @owner is
- * registered. In that case the registry cannot be freed before dkc_registry_visit_end(). Takes
- * the lock.
+ * registry.c: returns true if hooks or a provider of the owner are registered. In that case the
+ * registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
  */
 bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
-				     const void *object, const void *owner);
+				     const void *owner);
 void dkc_registry_visit_end(struct dk_registry *reg);
 
 /*
