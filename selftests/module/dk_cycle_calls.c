@@ -41,18 +41,6 @@ static const struct dk_impl atomic_impls[] = {
 	DK_IMPL_ATOMIC(cycle_atomic, DK_COMPOSITE_EXPLICIT_AUTOGRAD, caller),
 };
 
-/*
- * These hooks are registered as long as calls are made, so that registering the hooks of dk_cycle
- * does not patch code that runs. QEMU before 8.1 may keep the int3 of a finished patch if another
- * CPU translates it at the same time.
- */
-static void ignore_call(struct dk_hooks *h, const struct dk_hook_info *info)
-{
-}
-
-static struct dk_hooks hooks = { .size = sizeof(hooks), .before = ignore_call };
-static bool has_hooks;
-
 static struct dk_provider calls_prov = DK_PROVIDER("cycle_calls");
 
 static void count_one(struct count *n, int err, int served_by, bool may_be_absent)
@@ -126,8 +114,6 @@ static void stop(void)
 	for (i = 0; i < THREADS; i++)
 		if (!IS_ERR_OR_NULL(task[i]))
 			kthread_stop(task[i]);
-	if (has_hooks)
-		dk_hooks_unregister(&hooks, NULL);
 	dk_provider_unregister(&calls_prov);
 }
 
@@ -143,9 +129,6 @@ static int __init calls_init(void)
 		err = dk_impls_register(&calls_prov, impls, 1, NULL);
 	if (!err)
 		err = dk_impls_register(&calls_prov, atomic_impls, 1, NULL);
-	if (!err)
-		err = dk_hooks_register(NULL, &hooks, NULL);
-	has_hooks = !err;
 	if (!err)
 		err = start();
 	if (err)
