@@ -270,11 +270,12 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  * @reg: registry, NULL for the default one
  * @backend: its number
  * @online: 0 for offline, otherwise online
- * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ * @why: filled on failure. Also filled on success if an operator has no function left
+ *	for the backend's objects (reason UNSERVED). May be NULL
  *
- * While a backend is offline, no function at its keys is called. This includes the
- * functions of every provider and of the backend's devices, backend fallbacks, and
- * functions registered later. After this function returns 0 for @online 0, no call
+ * While a backend is offline, no function at its keys is called. This holds for the
+ * functions of all providers and devices, for backend fallbacks, and for functions that
+ * are registered later. After this function returns 0 for @online 0, no call
  * is running in any of these functions.
  * The online state of each device is kept. dk_backend_release() brings the backend
  * online.

@@ -91,9 +91,9 @@ struct dk__index {
 
 /*
  * Immutable once published. Followed by its entries. If devices have functions of the
- * operator, the operator's table has no entries of its own. Its @devices has one table for
- * each of these devices, and one for all other objects, with number 0. Its @index is the index
- * of one of these tables; usually they all share it.
+ * operator, the operator's table has no entries of its own. @devices has one table for each
+ * of these devices, and one, with device number 0, for objects on no such device. @index is
+ * the index of one of these tables; usually they all share it.
  */
 struct dk__table {
 	const void *retired[DK__RETIRED];

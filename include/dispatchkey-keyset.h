@@ -614,7 +614,8 @@ unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
  * Context: Any.
  * Return: The highest functionality as a runtime key. A per-backend functionality is
  * combined with the highest backend. If the set has no backend, the result is the
- * sentinel of the functionality's block. 0 if there is no functionality.
+ * sentinel (DK_KIND_SENTINEL) that precedes the runtime keys of the functionality.
+ * 0 if there is no functionality.
  */
 unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
 
@@ -677,8 +678,8 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * Alias keys have no bits, so every alias key includes all alias keys, even itself.
- * Equivalent to PyTorch's isIncludedInAlias().
+ * An alias key has no bits, and every set includes the empty set. So the result is 1 if
+ * both keys are alias keys of the layout. Equivalent to PyTorch's isIncludedInAlias().
  *
  * Context: Any.
  * Return: 1 or 0; 0 for Undefined.

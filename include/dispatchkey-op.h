@@ -54,7 +54,7 @@
 #define DK__UNUSED __attribute__((unused))
 #ifndef DK_OBJECT_TYPES
 /**
- * DK_OBJECT_TYPES() - the types of a program that embed a struct dk_obj
+ * DK_OBJECT_TYPES() - the program's types that contain a struct dk_obj
  * @X: a macro, used as X(TYPE, MEMBER) for each type, without separators
  *
  * Define DK_OBJECT_TYPES() before the DK_OP() lines whose parameters point to such a

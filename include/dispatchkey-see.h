@@ -78,9 +78,9 @@ struct dk_entry {
  * @e: filled with the entry; set @e->size first
  *
  * Reads the function from the published table, and evaluates the rules to find the rule
- * that selected the function. A trimmed table may not have the entry (dk_table_index()).
- * Then @e is the result of the rules, as in dk_op_dump_table(), but no call can reach the
- * function.
+ * that selected the function. A trimmed table lacks most entries: dk_table_index() returns
+ * -1 for these. In that case @e is the result of the rules, as in dk_op_dump_table(), but
+ * no call can reach the function.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV, -ENOENT (@op is NULL).

@@ -25,7 +25,7 @@ extern "C" {
  * missing for lack of memory.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOMEM (the counters stay enabled or disabled), or -ESHUTDOWN.
+ * Return: 0, -ENOMEM (nothing is enabled or disabled), or -ESHUTDOWN.
  */
 int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
 

@@ -97,7 +97,10 @@ static int fill_answer(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* An answer can be incomplete only if it has DK_NL_MESSAGE_MAX bytes. */
+/*
+ * If the answer does not fit in the buffer, tries a buffer of DK_NL_MESSAGE_MAX bytes. An answer
+ * that does not fit in that buffer is incomplete.
+ */
 int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;

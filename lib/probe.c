@@ -19,7 +19,7 @@
 #define SEMAPHORE(point, counter)						\
 	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
 		__attribute__((alias(#counter), used))
-/* <sys/sdt.h> takes the size of each operand, so flexible arrays are passed by address. */
+/* <sys/sdt.h> applies sizeof to each operand. For a flexible array, pass the address instead. */
 #define PROBE(...)	STAP_PROBEV(dispatchkey, __VA_ARGS__)
 
 u32 dkc_call_probes IN_PROBES;

@@ -236,8 +236,8 @@ const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, s
 /* ---- from keys -------------------------------------------------------------------- */
 
 /*
- * Returns the device of a key, or NULL. QuantizedMAIA, for instance, has none: only the key MAIA
- * maps to that device.
+ * Returns the device of a key, or NULL. For example, the key MAIA has the device "maia", but the
+ * key QuantizedMAIA has none.
  */
 static const struct device *device_of(const struct dk_layout *l, unsigned int key)
 {

@@ -309,7 +309,7 @@ static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 	}
 }
 
-/* Puts state and table, as PyTorch prints them with an internal error. */
+/* Puts state and table, as in the messages of PyTorch's internal errors. */
 static void put_invariants(struct dkc_text *t, const struct dk_op *op)
 {
 	dkc_put(t, "Canonical state\n~~~~~~~~~~~\n");

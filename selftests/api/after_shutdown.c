@@ -14,7 +14,7 @@
 DK_OP(late, "after_shutdown::op", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 DK_OP(never, "after_shutdown::never", (struct dk_obj *x, int *served_by), (x, served_by), (x));
 
-/* The memory is never freed, so it stays reachable for leak checkers. */
+/* Never freed. A leak checker does not report memory to which a variable points. */
 static struct dk_registry *kept;
 static struct dk_provider prov, other;
 static struct dk_impl impls[2], fallback;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests errors of calls, of routes and of queries about entries. */
+/*
+ * Tests errors of calls, of routes and of queries about entries. full_registry.h explains the
+ * comments with "refuses" and "cannot".
+ */
 #include "full_registry.h"
 
 /* Two declarations with different types for one operator. */

@@ -203,7 +203,7 @@ static void work_grows_with_n_log_n(void)
 	setup();
 	n = work_for(0, MANY / 2);
 	CHECK(n > MANY / 2 * each / 4 && n < MANY / 2 * each);
-	/* a new table of names is walked, but sorted operators stay sorted */
+	/* all slots of a larger table of names are visited, but sorted operators stay sorted */
 	CHECK(work_for(MANY / 2, MANY / 8 * 5) < MANY / 8 * each + 2 * MANY);
 	CHECK(work_for(MANY / 8 * 5, MANY) < MANY / 8 * 3 * each + 4 * MANY);
 	CHECK(work_for(MANY, MANY) <= PIECE);

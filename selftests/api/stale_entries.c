@@ -2,7 +2,7 @@
 /*
  * After a registration, PyTorch refreshes too few entries, so its tables depend on the order
  * of registration (SEMANTICS 7.4). Documentation/deviations.rst lists the cases. Each of them is
- * a test here: the table must be right in every order of registration and removal.
+ * a test here, with its number: the table must be right in every order of registration and removal.
  */
 #include "orders.h"
 

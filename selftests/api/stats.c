@@ -156,7 +156,7 @@ static void tables_of_a_device_are_freed(void)
 					    C_CARD_IMPLS, &device, &t_why));
 		CHECK_OK(dk_device_unregister(&c_prov, device, &t_why));
 		CHECK_INT(dk_test_allocs(), before);
-		/* the next device has another number */
+		/* takes this device's number, so that the next device gets another one */
 		CHECK_OK(dk_device_register(&c_prov, c_backend, filler, NULL, NULL, 0, &device,
 					    &t_why));
 	}

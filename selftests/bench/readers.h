@@ -39,7 +39,7 @@ struct readers_side {
 
 struct readers_run {
 	const struct readers_side *side;
-	unsigned int first;		/* the first of OPERATORS that the writer changes */
+	unsigned int first;		/* the writer changes OPERATORS operators from here on */
 	unsigned long seed;
 	int writing;
 	int quit;

@@ -5,10 +5,10 @@
  *
  * usage: fuzz [-n MESSAGES] [-s SEED] [-u] [NAME...]
  *
- * -u sends the messages as an unprivileged user. A NAME is used in strings and, if it is a number,
- * in numbers. The same seed sends the same messages. Prints a line for each reply that is not well
- * formed, each refusal by the module without a message, and each change that an unprivileged user
- * could make; the exit status is then 1.
+ * -u sends the messages as an unprivileged user. Strings in the messages are chosen from the NAMEs,
+ * and numbers from those NAMEs that are numbers. The same seed sends the same messages. Prints a
+ * line for each reply that is not well formed, each refusal by the module without a message, and
+ * each change that an unprivileged user could make; the exit status is then 1.
  */
 #include <errno.h>
 #include <linux/genetlink.h>

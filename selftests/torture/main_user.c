@@ -17,7 +17,7 @@ static const char *const breaks[] = {
 	TORTURE_BREAKS(TORTURE_NAME)
 };
 
-#define EXTRA_TIME	60000000	/* us, for kinds that have not happened */
+#define EXTRA_TIME	60000000	/* us, to wait until every kind of event has happened */
 
 static unsigned int duration = 10;
 static bool quit;

@@ -37,7 +37,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL(traced_job, DK_CPU, submit),
 };
 
-/* Calls through a frame. The event at its end has the result of the last run. */
+/* Calls through a frame. The event call_exit has the result of the last run. */
 static int call_swift(struct dk_obj *x)
 {
 	const struct dk_obj *const objs[] = { x };

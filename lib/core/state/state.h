@@ -14,7 +14,10 @@
 struct dk_registry *dkc_registry(struct dk_registry *reg);
 struct dk_registry *dkc_registry_locked(struct dk_registry *reg);
 
-/* True if an operator is defined, has functions or is held. Bound declarations do not count. */
+/*
+ * True if an operator is defined, has functions or is held. Declarations that point to the operator
+ * do not count.
+ */
 static inline bool dkc_op_alive(const struct dk_op *op)
 {
 	return op->num_regs || op->holders || op->definer;

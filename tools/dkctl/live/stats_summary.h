@@ -8,7 +8,10 @@
 /* Fits the names of a key and a provider. */
 #define SERVER_NAME_MAX	(2 * DK_NAME_MAX + 8)
 
-/* A server of calls: a backend, a provider of composite functions, a provider's key, or nothing. */
+/*
+ * What has served calls: a backend, the fallback of a backend, a provider of composite functions,
+ * or a provider's function at another key. Calls without a function are counted here, too.
+ */
 struct stats_server {
 	char name[SERVER_NAME_MAX];	/* empty for calls without a function */
 	bool is_private;		/* a private backend with a name */
