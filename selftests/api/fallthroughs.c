@@ -268,8 +268,46 @@ static void redispatch_to_a_new_fallthrough(void)
 		}
 }
 
+DK_OP(masked, "fallthroughs::masked", (struct dk_obj *x, u64 *seen), (x, seen), (x));
+
+static int masked_sparse(struct dk_call *c, struct dk_obj *x, u64 *seen)
+{
+	*seen = c->ks.bits;
+	return 0;
+}
+
+/* SEMANTICS 6.3: if the keyset of a redispatch leads to a fallthrough, the whole set is masked. */
+static void redispatch_to_a_fallthrough_is_masked(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(masked, DK_SPARSE_CPU, masked_sparse),
+		DK_IMPL_FALLTHROUGH(masked, DK_PYTHON),
+		DK_IMPL_FALLTHROUGH(masked, DK_CPU),
+	};
+	const u64 sparse = DK_KEY_BITS(DK_SPARSE_CPU), all = sparse | DK_KEY_BITS(DK_CPU);
+	struct dk_obj x = t_obj(all);
+	struct dk_local local = t_no_local();
+	unsigned int m;
+	u64 seen;
+
+	for (m = 0; m < T_MODES; m++) {
+		setup(t_modes[m]);
+		CHECK_OK(dk_op_define(&a, &masked_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&a, impls, ARRAY_SIZE(impls), &t_why));
+		op = t_get(masked_op.name);
+		seen = 0;
+		CHECK_OK(masked_by_keyset(op, &local, DK_KEYSET(all), &x, &seen));
+		CHECK_INT(seen, all);
+		CHECK_OK(masked_by_keyset(op, &local, DK_KEYSET(all | DK_KEY_BITS(DK_PYTHON)),
+					  &x, &seen));
+		CHECK_INT(seen, sparse);
+		t_close();
+	}
+}
+
 T_SUITE(fallthroughs,
 	T(sleepable_fallback_skips_atomic_operator),
 	T(ambiguous_entry_is_not_masked),
 	T(fallthrough_in_entry_0_has_a_name),
-	T(redispatch_to_a_new_fallthrough));
+	T(redispatch_to_a_new_fallthrough),
+	T(redispatch_to_a_fallthrough_is_masked));

@@ -56,18 +56,23 @@ static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_d
 				      struct dkc_request *req, const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
+	bool masked = req->mask;
 	struct dkc_pick pick;
 	unsigned int f;
 
-	if (req->mask)
+	if (masked)
 		req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
-	for (;;) {
+	for (;; masked = true) {
 		f = fls64((req->ks & l->full) >> l->nb);
 		pick = dkc_serving(op, dev, req->ks, view);
 		if (!f || !dkc_is_fallthrough(pick.reg))
 			return pick;
-		/* the entry became a fallthrough after masking, or a redispatch was not masked */
-		req->ks &= ~dkc_functionality_bit(l, f);
+		/* a redispatch is masked only if its set leads to a fallthrough: SEMANTICS 6.3 */
+		if (!masked)
+			req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
+		else
+			/* the entry became a fallthrough after masking */
+			req->ks &= ~dkc_functionality_bit(l, f);
 	}
 }
 
