@@ -154,6 +154,66 @@ static void operator_gets_its_signature_later(void)
 	t_close();
 }
 
+static u64 hash_in(const struct dk_op_decl *decl)
+{
+	return decl->sig_mark ^ (uintptr_t)decl->sig;
+}
+
+/* The first call stores the mark that the fast path compares, whatever declaration it uses. */
+static void boxed_calls_by_name_store_the_mark(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(typed, DK_CPU, typed_1) };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op_decl copy, none;
+	int served_by = 0;
+	struct typed_args args = { &x, &served_by };
+	char sig[64];
+
+	t_grow();
+	setup_default();
+	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	CHECK_OK(typed(&x, &served_by));
+	copy = typed_op;
+	snprintf(sig, sizeof(sig), "%s", typed_op.sig);
+	copy.sig = sig;
+	none = typed_op;
+	none.sig = NULL;
+	none.sig_mark = 0;
+	none.op = NULL;
+	CHECK_OK(dk_call_boxed(NULL, &copy, &dk_local_default, &args));
+	CHECK_OK(dk_call_boxed(NULL, &none, &dk_local_default, &args));
+	CHECK(hash_in(&typed_op));
+	CHECK_INT(hash_in(&copy), hash_in(&typed_op));
+	CHECK_INT(hash_in(&none), hash_in(&typed_op));
+	CHECK_INT(ran, 3);
+	t_close();
+}
+
+/* An operator without a signature accepts any type, but no declaration of another version. */
+static void boxed_call_checks_the_version(void)
+{
+	static struct dk_impl impl;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op_decl other;
+	int served_by = 0;
+	struct typed_args args = { &x, &served_by };
+
+	setup(DK_REGISTRY_BUILTINS);
+	define_untyped(&typed_op);
+	impl = (struct dk_impl)DK_IMPL(typed, DK_CPU, typed_1);
+	impl.op = &untyped;
+	CHECK_OK(dk_impls_register(&prov, &impl, 1, &t_why));
+	op = t_get(untyped.name);
+	other = untyped;
+	other.sig_mark = 0;	/* an earlier test may have set it */
+	CHECK_OK(dk_call_boxed(op, &other, &dk_local_default, &args));
+	other.call_abi++;
+	CHECK_INT(dk_call_boxed(op, &other, &dk_local_default, &args), -EPROTOTYPE);
+	CHECK_INT(ran, 1);
+	t_close();
+}
+
 static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
 {
 	const struct dk_obj *const objs[] = { x };
@@ -420,6 +480,8 @@ static void signatures_alternate(void)
 T_SUITE(signatures,
 	T(redispatch_through_another_operator),
 	T(operator_gets_its_signature_later),
+	T(boxed_calls_by_name_store_the_mark),
+	T(boxed_call_checks_the_version),
 	T(types_are_compared_by_handle),
 	T(refused_table_gives_no_signature),
 	T(unused_name_takes_another_type),

@@ -31,7 +31,8 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	dk_boxed_fn_t unbox;
 	int err = DK__SLOWLY;
 
-	if (likely(rq->flags == DK__FROM_BOXED && op))
+	/* without the mark, the declaration may not have been checked */
+	if (likely(rq->flags == DK__FROM_BOXED && op && READ_ONCE(rq->decl->sig_mark)))
 		err = dkc_fast_find(&f.call, &slot, rq, op, DK__CALL_BOXED, rq->local,
 				    dk__merge(raw.bits, rq->local),
 				    DK__HOW_MASKED | DK__HOW_TYPED, objs, n);

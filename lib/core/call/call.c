@@ -161,12 +161,10 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 {
 	struct dk_op_decl *decl = rq->decl;
 
-	/* if @decl is bound to @op, dkc_op_pin() has compared the signatures */
-	if (READ_ONCE(decl->op) != op || rq->op) {
-		if (!dkc_decl_fits(decl))
-			return -EPROTOTYPE;
-		req->decl = decl;
-	}
+	/* if @decl is bound to @op, dkc_op_pin() has checked its version, but it may be a copy */
+	if ((READ_ONCE(decl->op) != op || rq->op) && !dkc_decl_fits(decl))
+		return -EPROTOTYPE;
+	req->decl = decl;
 	req->ks = rq->flags & DK__BY_KEYSET ? rq->ks.bits :
 		  dkc_merge(dk__raw(req->objs, req->n), dk_local_included(rq->local).bits,
 			    dk_local_excluded(rq->local).bits, dkc_backend_mask(op->reg));

@@ -323,7 +323,8 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	/* if the operator was undefined meanwhile, its next definition can have other flags */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
-	if (decl->sig && sig)
+	/* boxed calls by name need the mark, even if there is no text to compare */
+	if (sig)
 		WRITE_ONCE(decl->sig_mark, sig ^ (uintptr_t)decl->sig);
 	/* if the signatures were not compared here, the slow path compares them on every call */
 	if (!decl->sig || sig)
