@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Defines the structures that code compiled into callers reads and writes, and the fast
- * path of a call. Both are part of the ABI: increase DK_ABI_VERSION with every change.
+ * path of a call. Both are part of the ABI. After a release, increase DK_ABI_VERSION with every
+ * change.
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
