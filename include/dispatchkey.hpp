@@ -594,6 +594,19 @@ template <class T> constexpr bool hides_objects()
 		return is_template_of_objects<T>;
 }
 
+/* For visit::each(): computes the union of the objects' keysets, and keeps the first object. */
+struct keysets {
+	std::uint64_t bits = 0;
+	const dk_obj *first = nullptr;
+
+	void operator()(const dk_obj *obj)
+	{
+		if (obj)
+			bits |= obj->ks.bits;
+		first = first ? first : obj;
+	}
+};
+
 /* The objects of a call; they are on the stack unless there are long lists. */
 template <std::size_t N> class objects {
 public:
@@ -616,11 +629,11 @@ public:
 	/* The union of the objects' keysets. */
 	dk_keyset raw() const
 	{
-		dk_keyset all{ 0 };
+		keysets all;
 
 		for (unsigned int i = 0; i < n_; i++)
-			all.bits |= at_[i] ? at_[i]->ks.bits : 0;
-		return all;
+			all(at_[i]);
+		return dk_keyset{ all.bits };
 	}
 
 private:
@@ -646,19 +659,6 @@ private:
 	const dk_obj **at_ = few_;
 	unsigned int n_ = 0, room_ = N;
 	bool failed_ = false;
-};
-
-/* For visit::each(): computes the union of the objects' keysets, and keeps the first object. */
-struct keysets {
-	std::uint64_t bits = 0;
-	const dk_obj *first = nullptr;
-
-	void operator()(const dk_obj *obj)
-	{
-		if (obj)
-			bits |= obj->ks.bits;
-		first = first ? first : obj;
-	}
 };
 
 /* ---- arguments as a struct ---------------------------------------------------- */
