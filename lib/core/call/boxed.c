@@ -25,7 +25,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n, struct dk_keyset raw)
 {
 	struct dk__request *rq = &x->rq;
-	struct dk_op *op = rq->op ? rq->op : READ_ONCE(rq->decl->op);
+	struct dk_op *op = rq->op ? rq->op : rq->from ? NULL : READ_ONCE(rq->decl->op);
 	struct dk_frame f DK__NOT_SET;
 	DK__SLOT(slot);
 	dk_boxed_fn_t unbox;
@@ -162,7 +162,7 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 	struct dk_extract x = {
 		.rq = {
 			.decl = (struct dk_op_decl *)decl, .from = from, .ks = ks,
-			.flags = DK__FROM_BOXED | DK__REDISPATCH,
+			.flags = DK__FROM_BOXED,
 		},
 		.args = args,
 	};

@@ -264,13 +264,39 @@ static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
 	return err;
 }
 
+/* The fast path for calls through a frame. Returns what dkc_fast_find() returns. */
+static __always_inline int fast_call(struct dk_call *c, struct dk__slot *slot,
+				     struct dk__request *rq, unsigned long flags,
+				     const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk_op *op = rq->op;
+	int how = DK__HOW_MASKED;
+
+	if (rq->flags & (DK__SKIP_FAST | DK__BY_KEY | DK__BY_KEYSET))
+		return DK__SLOWLY;
+	if (rq->from)
+		return dkc_fast_redispatch(c, slot, rq, flags, objs, n);
+	if (!op)
+		op = READ_ONCE(rq->decl->op);
+	else if (rq->decl->sig)
+		how |= DK__HOW_TYPED;
+	else
+		return DK__SLOWLY;	/* no signature to compare with that of the table */
+	if (!op)
+		return DK__SLOWLY;
+	if (DK__GATED)
+		how |= rq->how;
+	return dkc_fast_find(c, slot, rq, op, flags, rq->local,
+			     dk__merge(dk__raw(objs, n), rq->local), how, objs, n);
+}
+
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dk__slot slot = dkc_slot_of(&f->storage);
 	unsigned long flags = rq->flags & DK__FROM_BOXED ? DK__CALL_FRAME | DK__CALL_BOXED :
 							   DK__CALL_FRAME;
-	int err = dkc_fast_call(&f->call, &slot, rq, flags, objs, n);
+	int err = fast_call(&f->call, &slot, rq, flags, objs, n);
 
 	if (err == DK__SLOWLY)
 		return enter_slowly(f, rq, objs, n);

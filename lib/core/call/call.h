@@ -34,38 +34,12 @@ static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slo
 	return dk__no_entry_err(found.entry);
 }
 
-/* fast.c: does the same as dkc_fast_call(), but for a redispatch. */
+/*
+ * fast.c: dkc_fast_find() for a redispatch. Also returns DK__SLOWLY if the types are not known to
+ * match.
+ */
 int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
-
-/*
- * The fast path for calls that the dispatcher itself makes. Returns what dkc_fast_find() returns.
- * dkc_fast_find() sets DK__SKIP_FAST so that dk__call_enter() does not try the fast path again.
- */
-static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
-					 struct dk__request *rq, unsigned long flags,
-					 const struct dk_obj *const *objs, unsigned int n)
-{
-	struct dk_op *op = rq->op;
-	int how = DK__HOW_MASKED;
-
-	if (rq->flags & (DK__SKIP_FAST | DK__BY_KEY | DK__BY_KEYSET))
-		return DK__SLOWLY;
-	if (rq->from)
-		return dkc_fast_redispatch(c, slot, rq, flags, objs, n);
-	if (!op)
-		op = READ_ONCE(rq->decl->op);
-	else if (rq->decl->sig)
-		how |= DK__HOW_TYPED;
-	else
-		return DK__SLOWLY;	/* no signature to compare with that of the table */
-	if (!op)
-		return DK__SLOWLY;
-	if (DK__GATED)
-		how |= rq->how;
-	return dkc_fast_find(c, slot, rq, op, flags, rq->local,
-			     dk__merge(dk__raw(objs, n), rq->local), how, objs, n);
-}
 
 /*
  * find.c: finds the function of a call and sets @fn, @reg and @ks of @req. Called in a
