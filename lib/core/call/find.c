@@ -89,24 +89,6 @@ static int unserved_error(const struct dkc_table *table, unsigned int id, bool n
 }
 
 /*
- * True if the signature of @decl does not have the hash @sig. A match is stored in
- * decl->sig_mark, so that calls by handle take the fast path from then on. The mark
- * includes the address of the signature's text. A declaration may be copied with its
- * mark, and the copy may then get another text.
- */
-static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
-{
-	u64 mark = sig ^ (uintptr_t)decl->sig;
-
-	if (!decl->sig || !sig || READ_ONCE(decl->sig_mark) == mark)
-		return false;
-	if (dkc_sig_hash(decl->sig) != sig)
-		return true;
-	WRITE_ONCE(decl->sig_mark, mark);
-	return false;
-}
-
-/*
  * Checks a function that the rules found, and stores it in @req. The rules read what is registered
  * now, but @table may be older. When @table was published, the operator may have been atomic, or
  * its signature may have been unknown.
@@ -118,7 +100,7 @@ static int take_found(const struct dkc_table *table, struct dkc_request *req)
 
 	if ((table->op_flags & DK_OP_ATOMIC) && !(impl->flags & DK_IMPL_F_ATOMIC))
 		return -ENOENT;
-	if (req->decl && sig && is_other_sig(req->decl, dkc_sig_hash(sig)))
+	if (req->decl && sig && dkc_is_other_sig(req->decl, dkc_sig_hash(sig)))
 		return -EPROTOTYPE;
 	req->fn = impl->fn;
 	return 0;
@@ -261,7 +243,7 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 static bool wrong_type(const struct dk_op *op, const struct dkc_table *table,
 		       const struct dkc_request *req)
 {
-	return is_other_sig(req->decl,
+	return dkc_is_other_sig(req->decl,
 			    table->kind == DKC_TABLE_FULL ? table->sig : READ_ONCE(op->sig));
 }
 

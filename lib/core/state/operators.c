@@ -315,7 +315,7 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	if (!smp_load_acquire(&op->definer))
 		return -ENOENT;
 	sig = READ_ONCE(op->sig);
-	if (decl->sig && sig && dkc_sig_hash(decl->sig) != sig)
+	if (dkc_is_other_sig(decl, sig))
 		return -EPROTOTYPE;
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
@@ -323,9 +323,9 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	/* if the operator was undefined meanwhile, its next definition can have other flags */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
-	/* boxed calls by name need the mark, even if there is no text to compare */
-	if (sig)
-		WRITE_ONCE(decl->sig_mark, sig ^ (uintptr_t)decl->sig);
+	/* boxed calls by name need a mark, even if there is no text to compare */
+	if (!decl->sig)
+		WRITE_ONCE(decl->sig_mark, sig);
 	/* if the signatures were not compared here, the slow path compares them on every call */
 	if (!decl->sig || sig)
 		WRITE_ONCE(decl->op, op);

@@ -163,6 +163,18 @@ u64 dkc_sig_hash(const char *sig)
 	return hash ? hash : 1;
 }
 
+bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig)
+{
+	u64 mark = sig ^ (uintptr_t)decl->sig;
+
+	if (!decl->sig || !sig || READ_ONCE(decl->sig_mark) == mark)
+		return false;
+	if (dkc_sig_hash(decl->sig) != sig)
+		return true;
+	WRITE_ONCE(decl->sig_mark, mark);
+	return false;
+}
+
 /*
  * Returns the first known signature of the operator, even that of a definition that may still
  * be cancelled. @op->sig, which readers use, never changes once it is set.

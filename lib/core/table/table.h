@@ -335,6 +335,13 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
 /* Returns the hash of a signature, ignoring white space; 0 only for NULL. */
 u64 dkc_sig_hash(const char *sig);
+/*
+ * True if the signature of @decl does not have the hash @sig. A match is stored in
+ * decl->sig_mark, so that calls by handle take the fast path from then on. The mark
+ * includes the address of the signature's text. A declaration may be copied with its
+ * mark, and the copy may then get another text.
+ */
+bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig);
 /* Returns the hash of an operator's signature, from its definition or functions; 0 if unknown. */
 u64 dkc_op_sig(const struct dk_op *op);
 
