@@ -23,7 +23,7 @@
 #include <linux/module.h>
 #include <linux/stddef.h>
 #define DK__THIS_MODULE		THIS_MODULE
-/* A module that uses the symbols needs this line next to its MODULE_LICENSE(). */
+/* A module that calls dispatchkey needs this line next to its MODULE_LICENSE(). */
 #define DK_MODULE_IMPORT()	MODULE_INFO(import_ns, "DISPATCHKEY")
 #else
 #ifdef DK_BARE
@@ -126,9 +126,9 @@ struct dk_obj {
  *	dk_hook_info
  * @reserved: zero
  *
- * All zero is the default state. In userspace every thread has one
- * (dk_local_current()); in the kernel it is an argument of each call. Must be aligned
- * to 8 bytes: calls store flags in the low bits of its address.
+ * All zero is the default state. In userspace every thread has a local state
+ * (dk_local_current()); in the kernel, the local state is an argument of each call. The
+ * struct must be aligned to 8 bytes: calls store flags in the low bits of its address.
  */
 struct dk_local {
 	__aligned_u64 included;

@@ -33,7 +33,7 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function, if id_run() only has to call it; or NULL */
+	dk_fn_t alone;			/* the function, if id_run() only calls it; or NULL */
 	const void *args;		/* with @boxed: the definition's description of arguments */
 	struct dk__storage storage;
 	__u32 state;
@@ -63,8 +63,8 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * @c: the call
  *
  * In userspace a call that uses the thread's own state does not record a pointer to
- * it. If dk_call_local() were called on another thread, it would return the state of
- * that thread.
+ * that state. On another thread, dk_call_local() would return the state of the other
+ * thread.
  *
  * Context: Any; in userspace only the thread that made the call.
  * Return: The local state. In the kernel, pass it to calls made from inside @c.
@@ -131,10 +131,10 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
  * @n: number of arguments at @objs
  *
- * For batches, and for callers without DK_OP(). The function may be run any number
- * of times until dk_call_leave(). If and only if this function returns 0, dk_call_leave()
- * must follow. After a failure, id_run() and @f->boxed return the same error, and
- * dk_call_leave() only reports that it was called by mistake.
+ * For batches, and for callers without DK_OP(). The routed function may be run any number
+ * of times until dk_call_leave(). dk_call_leave() must follow if dk_call_enter() returns 0,
+ * and must not follow if it fails. After a failure, id_run() and @f->boxed return the same
+ * error, and dk_call_leave() only reports that it was called by mistake.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
  * called, except in NMI. The call is inside an RCU read-side critical section until
@@ -267,7 +267,7 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, __u64 ks,
 				 const struct dk_obj *const *objs, __u64 packed) DK__HOT;
 
-/* The slow path, for everything that dk__find() does not handle. */
+/* The slow path, for all calls that dk__find() does not handle. */
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
@@ -325,8 +325,8 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  *
  * Context: Any.
  * Return: A constant sentence without a full stop: the reason for which
- * dk_call_enter() returns @error. For an errno that the dispatcher never returns, it
- * is "the function returned an error of its own". For 0 and above, it is "no error".
+ * dk_call_enter() returns @error. "the function returned an error of its own" for an
+ * errno that the dispatcher never returns. "no error" for 0 and above.
  */
 const char *dk_call_error_text(int error);
 
@@ -362,8 +362,8 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  *
  * Dispatches on the objects of the DK_OP() line, without generators (SEMANTICS 6.1).
  * With a hand-written declaration, the call dispatches on all objects and lists that
- * @decl describes. If @decl describes nothing, the call dispatches on those that the
- * operator's definition describes.
+ * @decl describes. If @decl describes nothing, the description in the operator's
+ * definition is used.
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE for
@@ -421,9 +421,9 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  *
  * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the result is
  * a copy of the definition that the operator had when the call was entered. In two cases
- * the result is the caller's declaration (dk_call_decl()) instead. First, the definition
- * describes nothing. Second, the caller describes the arguments, and the two signatures
- * could not be compared.
+ * the result is the caller's declaration (dk_call_decl()) instead: if the definition
+ * describes nothing; and if the caller's declaration describes the arguments, and its
+ * signature could not be compared with that of the definition.
  *
  * Context: Any.
  * Return: The declaration, valid as long as the call. A copy of the definition has

@@ -79,8 +79,8 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
  * @why: filled on failure; may be NULL
  *
  * The number is the value of PyTorch's enum DeviceType. Values differ between versions:
- * PrivateUse1 is 20, but 19 in PyTorch up to 1.13, which has no MTIA. Number 8 is MAIA
- * (formerly ORT).
+ * PrivateUse1 is 19 in PyTorch up to 1.13, which has no MTIA, and 20 in later versions.
+ * Number 8 is MAIA (formerly ORT).
  *
  * Context: Any.
  * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the PyTorch version of @l

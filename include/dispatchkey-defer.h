@@ -35,8 +35,8 @@ struct dk_deferred {
  * @token: part of a job
  *
  * Call this once, when the job is created. After dk_call_complete() the token can be
- * used again. Do not call this function while a call is deferred with the token, for
- * example at each call of the operator: this damages the list of deferred calls.
+ * used again without a second dk_deferred_init(). Calling dk_deferred_init() while a call
+ * is deferred with the token damages the list of deferred calls.
  *
  * Context: Any.
  */
@@ -68,11 +68,11 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
- * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if @token is in use: a call
- * was deferred with it, and is not completed. If @token was wrongly initialized again since,
- * -EBUSY is returned only if no other call was deferred after that call. After an error, @c
- * ends when its function returns. A function that has deferred its call and then fails must
- * complete the call.
+ * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if a call was deferred with
+ * @token and is not completed. If @token was initialized again by mistake, -EBUSY is
+ * returned only if no other call was deferred after the incomplete call. After an error,
+ * @c ends when its function returns. A function that has deferred its call and then fails
+ * must complete the call.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 
@@ -87,10 +87,10 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  *
  * Context: In the kernel any except NMI, including hard interrupts. In userspace any
  * thread, and signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
- * Return: 0, or -EINVAL if no call is deferred with @token: it is NULL, the call is
- * completed already, or the call was deferred by the parent process before a fork(). If
- * @token is used for a new call, a second completion of the old call completes the new
- * one.
+ * Return: 0, or -EINVAL if no call is deferred with @token: @token is NULL, the call is
+ * completed already, or the parent process deferred the call before a fork(). Complete
+ * each call only once: if @token has been used again, a second completion of the old call
+ * completes the new call.
  */
 int dk_call_complete(struct dk_deferred *token, int result);
 

@@ -47,9 +47,10 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * @name: the name
  * @why: filled on failure; may be NULL
  *
- * Existing objects of the backend are routed to the functions of the next name bound
- * to it. Functions at the backend's keys stay registered if their providers have not
- * joined the backend. They then serve the objects of the next name.
+ * When another name is bound to the backend later, existing objects of the backend are
+ * routed to the functions of that name. A provider may have registered functions at the
+ * backend's keys without joining the backend. Such functions stay registered, and then
+ * serve the objects of the other name.
  *
  * Context: Process context, may sleep.
  * Return: 0; -ENOENT; -EBUSY (a provider that joined the backend, or one of its

@@ -62,8 +62,8 @@ enum dk_step_kind {
  * @DK_VERDICT_BARS_NOT: rule 4, no function bars CompositeImplicitAutograd
  * @DK_VERDICT_BARRED: rule 6b has a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: rule 9, the table has an entry for the key
- * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. The result
- *	of rule 9, and of an earlier rule whose function cannot be used for that reason
+ * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. This is the
+ *	result of rule 9, and of an earlier rule that has a function for the missing entry
  */
 enum dk_verdict {
 	DK_VERDICT_NOT_EVALUATED,
@@ -166,8 +166,8 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
  *	dk_op_impl(); the backend fallback of the entry
  * @step: filled with the step; set @step->size first
  *
- * To find the effect of a registration, the rules are evaluated without it. The effect
- * is thus exactly that of unregistering it.
+ * To find the effect of a registration, the rules are evaluated without the registration.
+ * So the effect is exactly that of unregistering the function.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size), or -EAGAIN if the registry has

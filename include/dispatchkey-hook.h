@@ -36,8 +36,8 @@ enum dk_hook_kind {
  * @name: name of the operator
  * @op: the operator
  * @call: the call, which has a dk_call_frame(); NULL if no function serves it
- * @sequence: sequence number of a call whose keyset has an autograd key, counted
- *	per registry. It wraps to 0 after LONG_MAX. -1 for other calls and for
+ * @sequence: sequence number, counted per registry, of a call whose keyset has an
+ *	autograd key. It wraps to 0 after LONG_MAX. -1 for other calls and for
  *	redispatches
  * @result: after the call, what it returned
  * @reserved: zero

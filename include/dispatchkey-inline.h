@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Defines the structures that code compiled into callers reads and writes, and the fast
- * path of a call. Both are part of the ABI. After a release, increase DK_ABI_VERSION with every
- * change.
- * lib/core/table/types.h asserts that the structures of the dispatcher match these.
+ * path of a call. Both are part of the ABI: after a release, every change must increase
+ * DK_ABI_VERSION. lib/core/table/types.h asserts that the dispatcher's structures match these.
  * Included by <dispatchkey-call.h>.
  *
  * A fast call finds the function in one table (struct dk__table), by an index byte, and
  * calls it. The byte is below @first_direct of the table in special cases: undefined
  * operators, counters, hooks, functions of devices or of another type, keysets without a
- * function. dk__begin() itself handles the device of the first object, counters, and the
- * kernel's gate, which records the calls that unregistering must wait for. dk__find() handles
- * the devices of other objects, out of line. All other cases take the slow path.
+ * function. Of these cases, dk__begin() itself handles the device of the first object,
+ * counters, and the kernel's gate, which records the calls that unregistering must wait for.
+ * dk__find() handles the devices of other objects, and keysets without a function, out of
+ * line. All other cases take the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -91,10 +91,10 @@ struct dk__index {
 };
 
 /*
- * Immutable once published. Followed by its entries. If devices have functions of the
- * operator, the operator's table has no entries of its own. @devices has one table for each
- * of these devices, and one, with device number 0, for objects on no such device. @index is
- * the index of one of these tables; usually they all share it.
+ * Immutable once published. The entries follow the struct in memory. If devices have functions
+ * of the operator, the operator's table has no entries of its own. @devices has one table for
+ * each of these devices, and one, with device number 0, for objects on no such device. @index
+ * is the index of one of the tables at @devices, which usually all have the same index.
  */
 struct dk__table {
 	const void *retired[DK__RETIRED];
@@ -137,9 +137,9 @@ struct dk__device_table {
 };
 
 /*
- * Index byte i stands for entry i - DK__FIRST_ENTRY; smaller bytes stand for no
- * entry. DK__FOR_SLOW_PATH is the byte of a fallthrough. dk__begin() also returns it if
- * the caller's signature differs from the table's, or if dk__enter_gate() fails.
+ * Index byte i stands for entry i - DK__FIRST_ENTRY. Bytes below DK__FIRST_ENTRY stand for
+ * no entry. DK__FOR_SLOW_PATH is the byte of a fallthrough. dk__begin() also sets this byte
+ * if the caller's signature differs from the table's, or if dk__enter_gate() fails.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2
@@ -217,7 +217,7 @@ DK__ALWAYS_INLINE __u64 dk__mask(__u64 ks, const struct dk__index *index, unsign
 	return ks & index->mask[b];
 }
 
-/* Returns the position of the highest bit, counted from 0; also 0 if no bit is set. */
+/* Returns the position of the highest bit, counted from 0. Also returns 0 if no bit is set. */
 DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 {
 #if defined(__KERNEL__) && BITS_PER_LONG == 64
@@ -227,7 +227,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 
 	if (__builtin_constant_p(x))
 		return DK__CAST(unsigned long, 63L - __builtin_clzll(x | 1));
-	/* with the builtin the compiler adds a conversion from int */
+	/* the builtin would need one more instruction, to convert from int */
 	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
 	return top;
 #else
@@ -264,7 +264,7 @@ struct dk__count {
 /* How dk__begin() looks up a function: a constant value, except in a redispatch in the kernel. */
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
-	DK__HOW_TYPED = 2,		/* the operator's type may differ from the caller's */
+	DK__HOW_TYPED = 2,		/* compare the operator's type with the caller's */
 	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* caller is in an RCU read-side critical section */
 };
 
@@ -277,7 +277,7 @@ struct dk__storage {
 	__u64 gate[8];
 };
 
-/* The result of dk__begin(): the entry to call, or the input for dk__find(). */
+/* Filled by dk__begin(): the entry to call, or the input for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
 	const struct dk__table *table;	/* NULL: the call must take the slow path */
@@ -335,8 +335,8 @@ DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *t
 }
 
 /*
- * Returns the counter of an index byte. The table must have counters: the first one is for
- * unserved calls, and the next ones are for the entries.
+ * Returns the counter of an index byte. The table must have counters. The first counter is for
+ * unserved calls; the others are for the entries.
  */
 DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table *table,
 							 unsigned long byte)
@@ -451,7 +451,7 @@ DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 	return 1;
 }
 
-/* Undo dk__keep(), for a call that is not made. */
+/* Undoes dk__keep(), for a call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 {
 	(void)slot;
@@ -490,8 +490,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 
 /*
  * A slot protects the table of a call during the lookup. After that it protects the entry
- * that was found, which is part of the table's memory. See lib/gate.c. The lowest bit is
- * set in a pointer to a table, but not in a pointer to an entry.
+ * that was found, which is part of the table's memory. See lib/gate.c. In a slot, the lowest
+ * bit is set in a pointer to a table, but not in a pointer to an entry.
  */
 struct dk__slot {
 	const void **at;
@@ -507,7 +507,7 @@ struct dk__thread {
 	struct dk_local local;
 };
 
-/* Returned by dk__keep() if no slot is free or the table was replaced. Calls take the slow path. */
+/* Returned by dk__keep() if no slot is free or the table was replaced: take the slow path. */
 extern const struct dk__table dk__no_table;
 
 extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
@@ -541,8 +541,9 @@ DK_INLINE struct dk_local *dk_local_current(void)
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how);
 
 /*
- * Reserve a slot and let it protect the operator's table. Returns dk__no_table if
- * there is no slot, or another table was published before the slot protected this one.
+ * Reserves a slot, stores the operator's table in the slot, and returns the table. Returns
+ * dk__no_table if there is no slot, or if another table was published before the slot
+ * protected this one.
  */
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, struct dk_op *op,
 						   int how)
@@ -596,7 +597,7 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *reserved, const struct dk__ent
 	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
 }
 
-/* Release a slot, for a call that is not made. */
+/* Releases the slot, for a call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how)
 {
 	(void)how;
@@ -616,9 +617,9 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 #define DK__GATED		0
 /*
  * Both macros read @first_direct from the table again: a copy would need a register, and
- * redispatches would take more instructions. With dk__load(), gcc keeps the address of
- * @first_direct in a register. This saves instructions in a redispatch. In a call, a plain read
- * after a barrier is better.
+ * redispatches would take more instructions. dk__load() makes gcc keep the address of
+ * @first_direct in a register, which saves instructions in a redispatch. In a call, a plain
+ * read after a barrier is better.
  */
 #define dk__direct(table, copy)	dk__load((table)->first_direct)
 #define dk__direct_first(table, how, copy)	dk__direct_again(table, how)
@@ -683,7 +684,7 @@ DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__
 {
 	unsigned long offset = (device & devices->mask) * sizeof(struct dk__device_table);
 
-	DK__ANEW(offset);	/* otherwise gcc would compute the address in more instructions */
+	DK__ANEW(offset);	/* without this, gcc needs more instructions for the address */
 	return DK__CAST(const struct dk__device_table *,
 			DK__CAST(const char *, devices + 1) + offset);
 }

@@ -18,7 +18,7 @@ extern "C" {
 /**
  * enum dk_key_kind - the kind of key that a number stands for
  * @DK_KIND_NONE: not a key of this layout
- * @DK_KIND_UNDEFINED: key 0: table entry 0, the empty set
+ * @DK_KIND_UNDEFINED: key 0, with table entry 0 and the empty set
  * @DK_KIND_FUNCTIONALITY: one bit, one table entry
  * @DK_KIND_BUILDING_BLOCK: a per-backend functionality: one bit, no entry
  * @DK_KIND_PER_BACKEND: a functionality on a backend: two bits, one entry
@@ -41,7 +41,7 @@ enum dk_key_kind {
  * @why: filled on failure; may be NULL
  *
  * A patch release has the layout of its minor release, so "pytorch-2.14.1" finds
- * "pytorch-2.14", as do "2.14.1" and the tag "v2.14.1". Any other release without a
+ * "pytorch-2.14", as do "2.14.1" and the tag "v2.14.1". A minor release without a
  * layout is rejected, because its keys may have other numbers. dk_layout_next() lists
  * the layouts.
  * "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are the same
@@ -69,7 +69,7 @@ const struct dk_layout *dk_layout_next(const struct dk_layout *l);
  *	dk_layout_describe() writes
  * @why: filled on failure; may be NULL. @why->name is then "line N: WORD"
  *
- * For a build of PyTorch that has no built-in layout. A text with the name of a
+ * Use it for a build of PyTorch that has no built-in layout. A text with the name of a
  * built-in layout must have the same keys as that layout.
  *
  * Context: Process context, may sleep.
@@ -83,7 +83,7 @@ struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why);
  * dk_layout_free() - free a layout from dk_layout_parse()
  * @l: the layout, or NULL; built-in layouts are not freed
  *
- * Registries that use the layout keep it until they are freed.
+ * A registry that uses the layout keeps it until the registry is freed.
  *
  * Context: Process context, may sleep.
  */
@@ -103,12 +103,12 @@ size_t dk_layout_describe(const struct dk_layout *l, char *buf, size_t size);
 
 /**
  * enum dk_layout_knowledge - what is known of a layout besides its bits and names
- * @DK_KNOWS_TABLES: its tables, so that a registry can use it
- * @DK_KNOWS_SETS: alias sets, and the autograd and autocast keys of backends;
- *	otherwise the functions for these return the empty set, or 0
+ * @DK_KNOWS_TABLES: its tables; a registry needs such a layout
+ * @DK_KNOWS_SETS: alias sets, and the autograd and autocast keys of backends. If
+ *	unknown, the functions that return them return the empty set, or 0
  * @DK_KNOWS_STRICT: the names that PyTorch's own parser accepts
- * @DK_KNOWS_LEGACY: the keys that dk_legacy_extract() skips; otherwise it
- *	returns 0
+ * @DK_KNOWS_LEGACY: the keys that dk_legacy_extract() skips. If unknown,
+ *	dk_legacy_extract() returns 0
  */
 enum dk_layout_knowledge {
 	DK_KNOWS_TABLES = 1,
@@ -357,11 +357,11 @@ enum dk_parse_flags {
  * @key: set to the key
  * @why: filled on failure; may be NULL
  *
- * Upper and lower case differ: "CPU" is a key, and "cpu" is none.
+ * Case matters: "CPU" is a key, "cpu" is not.
  *
  * Context: Any.
  * Return: 0; -EINVAL (reasons PARSE_KEY, NULL_ARGUMENT, BAD_FLAGS); with DK_PARSE_STRICT
- * -EOPNOTSUPP (reason NO_STRICT) if the rules of that parser are unknown.
+ * -EOPNOTSUPP (reason NO_STRICT) if the names that PyTorch's parser accepts are unknown.
  */
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why);
@@ -746,8 +746,8 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
  *
  * Context: Any.
  * Return: The keyset that PyTorch gives a new tensor (SEMANTICS 4.6). It is @ks without
- * the Python keys, and with the autocast key of its highest backend. Unless in inference
- * mode, it also has ADInplaceOrView and the autograd keys of that backend.
+ * the Python keys, and with the autocast key of its highest backend. Outside of inference
+ * mode it also has ADInplaceOrView and the autograd keys of that backend.
  */
 struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 			      int inference);

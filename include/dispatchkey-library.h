@@ -130,7 +130,7 @@ int dk_library_unregister(struct dk_library *lib);
  * @lib: a DEF or FRAGMENT library
  * @decl: its declaration. The struct, its name and its schema are copied; everything
  *	else that it points to must stay valid. A name or schema without a namespace gets
- *	the library's. If @name is NULL, the name is taken from the schema
+ *	the namespace of the library. If @name is NULL, the name is taken from the schema
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
  * @why: filled on failure; may be NULL
@@ -168,7 +168,8 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  * dk_library_impl() - register a function
  * @lib: the library
  * @impl: the function. The struct is copied; what it points to must stay valid. If it
- *	has no key, the library's key is used; if the library has none, the catch-all
+ *	has no key, the library's key is used. If the library has none either, the
+ *	function becomes the catch-all
  * @h: set to a handle that unregisters the function; may be NULL
  * @why: filled on failure, and on success with reason OVERRIDE as in
  *	dk_impls_register(); may be NULL
@@ -203,8 +204,8 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * @h: the handle; does nothing if NULL
  *
  * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory. If @h has
- * no registration, another thread may be releasing it, so this function waits for all running
- * calls of the library's provider.
+ * no registration, another thread may be releasing its last one. This function then waits for
+ * all running calls of the library's provider.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as

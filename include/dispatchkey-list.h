@@ -130,7 +130,7 @@ int dk_registry_device(struct dk_registry *reg, __u32 device,
  * @info: filled with the device; set @info->size first
  *
  * Every device that is registered during the whole walk is returned exactly once,
- * even if others are added or removed during it.
+ * even if other devices are added or removed during the walk.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.

@@ -20,8 +20,8 @@ extern "C" {
  *	listener was registered
  * @DK_EVENT_UNDEFINED: an operator was undefined
  * @DK_EVENT_IMPL: a function was registered for an operator
- * @DK_EVENT_LOST: events were lost for lack of memory. The changes themselves were
- *	made; read the whole state again (dk_registry_next_op())
+ * @DK_EVENT_LOST: events were lost because memory could not be allocated. The changes
+ *	themselves were made; read the whole state again (dk_registry_next_op())
  */
 enum dk_event_kind {
 	DK_EVENT_DEFINED,
@@ -99,9 +99,9 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  *
  * After it returns 0, the listener is not running and will not be called.
  * Concurrent callers all wait. The memory may be freed after all have returned.
- * This function waits for the thread that runs @listener->notify. Therefore do not call
- * it with a lock held that @listener->notify takes. Nor call it from inside a function
- * of a provider that @listener->notify unregisters or drains.
+ * This function waits for the thread that runs @listener->notify. To avoid a deadlock,
+ * do not hold a lock that @listener->notify takes, and do not call this function from
+ * inside a function of a provider that @listener->notify unregisters or drains.
  *
  * Context: Process context, sleeps until the listener has returned.
  * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic

@@ -404,8 +404,8 @@ int dk_nl_backend_release(struct dk_nl *nl, const char *name);
  * struct dk_nl_device - a device
  * @size: size of the struct
  * @number: its number; never reused
- * @state: its own state, of enum dk_nl_state. Its functions are called only while
- *	both the device and its backend are online
+ * @state: the device's own state, of enum dk_nl_state. The device's functions are called
+ *	only while both the device and its backend are online
  * @backend: number of its backend
  * @backend_state: state of its backend, of enum dk_nl_state
  * @impls: number of functions that it was registered with
@@ -803,8 +803,8 @@ struct dk_nl_call {
  * @included: included set of the local state
  * @excluded: excluded set of the local state
  * @raw: union of the keysets of the arguments
- * @merged: that union with the local state applied, before the fallthrough mask
- * @effective: that set after the fallthrough mask
+ * @merged: @raw with the local state applied, before the fallthrough mask
+ * @effective: @merged with the fallthrough mask applied
  * @generation: generation of the registry when the module answered
  * @op: the operator
  * @key_name: name of the key
@@ -909,8 +909,8 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  *	functions or operators were removed
  * @readers: the users that may read the counters, of enum dk_nl_readers
  * @has_count: whether @count, @uncounted and @gone are valid; 0 if calls are not
- *	counted, the user may not read the counters, or the counters were reset again
- *	and again while the module computed the sum
+ *	counted, the user may not read the counters, or the counters were reset
+ *	repeatedly while the module computed the sum
  */
 struct dk_nl_stats {
 	__u32 size;
@@ -1085,11 +1085,11 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  *	unknown
  * @generation: generation of the registry when the event was sent; 0 if unknown. For
  *	DK_NL_EVENT_LOST, the generation of the last lost event; an event that was read
- *	earlier may have a higher one
+ *	earlier may have a higher generation
  * @name: name of the operator, backend, device or provider; empty for a backend
  *	fallback
  * @key_name: name of the key
- * @provider: name of the provider that made the change; empty if @name is that of a
+ * @provider: name of the provider that made the change; empty if @name is the name of a
  *	provider, or if an administrator made the change
  */
 struct dk_nl_event {

@@ -74,7 +74,7 @@
 #ifdef __CHECKER__			/* sparse has no __builtin_classify_type() */
 #define DK__IS_POINTER(x)	0
 #else
-/* a float is left out: gcc would warn that it is promoted to double */
+/* 0 replaces a float, because gcc would warn that the float is promoted to double */
 #define DK__IS_POINTER(x)						\
 	(__builtin_classify_type(_Generic((x), float: 0, default: (x))) == 5)
 #endif
@@ -456,8 +456,8 @@ struct id##_args
 
 /*
  * Looks the entry up with dk__find() after dk__begin() did not find it. If dk__find()
- * fails, returns its error or takes the slow path. The objects are listed here so that
- * only this path stores them.
+ * fails, returns its error or takes the slow path. The objects are listed here and not
+ * earlier, so that calls that do not come here need not store them in memory.
  */
 #define DK__FIND(id, args, objs, ask)					\
 	{								\

@@ -73,8 +73,8 @@ enum dk_alias_analysis {
  * @param: describes the parameters, or NULL
  * @args_size: size of the argument struct in bytes
  * @extract: passes the objects that a boxed call dispatches on to dk_extracted(); set
- *	by DK_OP(). If NULL, a boxed call dispatches on all objects and lists in @param.
- *	Only a boxed redispatch of a call that was not boxed also dispatches on generators
+ *	by DK_OP(). If NULL, a boxed call dispatches on all objects and lists in @param. It
+ *	dispatches on generators only if it redispatches a call that was not boxed
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
  * @sig_mark: computed from @sig by the first call that needs it; initially
  *	zero
@@ -129,7 +129,7 @@ enum dk_op_flags {
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, flags, the description
- * of a parameter, or a registered function that is not atomic, for an atomic operator),
+ * of a parameter or, for an atomic operator, a registered function that is not atomic),
  * -EPROTO (@decl was compiled for another ABI version, or its @size or @call_abi is not
  * set), -EBUSY (DK_OP_ATOMIC differs from the previous definition, and the operator was
  * called by its declaration or is held; or the provider is being unregistered),
@@ -144,9 +144,9 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  * @name: the operator
  * @why: filled on failure; may be NULL
  *
- * An operator without a definition, functions or references is freed. One that was
- * called through its declaration is instead kept for the next definition, until the
- * registry is freed (SEMANTICS 8.1).
+ * An operator without a definition, functions or references is freed. The exception is an
+ * operator that was called through its declaration: it is kept for the next definition,
+ * until the registry is freed (SEMANTICS 8.1).
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
@@ -160,9 +160,9 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
  * @name: the operator
  *
  * Context: Process context, may sleep.
- * Return: The operator, to be released with dk_op_put(); or NULL if it has no
- * definition, no function and no other reference. Calls of an operator that is not
- * defined return -ENOENT.
+ * Return: The operator, to be released with dk_op_put(). NULL if no operator of this name
+ * has a definition, a function or a reference. Calls of an operator that is not defined
+ * return -ENOENT.
  */
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
 
@@ -200,8 +200,8 @@ void dk_op_put(struct dk_op *op);
  * @op: the operator
  * @decl: the declaration, as for dk_call_enter_op()
  *
- * Calls by handle make the same check first. The check succeeds if the operator or the
- * declaration has no signature.
+ * Every call by handle begins with the same check. The check succeeds if the operator or
+ * the declaration has no signature.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EPROTOTYPE (the signatures differ, or the declaration has another ABI
@@ -269,8 +269,8 @@ struct dk_impl {
  * dk_impls_register() - register an array of functions, all or none
  * @prov: the provider
  * @impls: the array
- * @n: number of elements, at most 524288. With 0, nothing is registered, and there is
- *	nothing to unregister
+ * @n: number of elements, at most 524288. If 0, nothing is registered, so nothing needs
+ *	to be unregistered
  * @why: filled on failure. On success also filled with reason OVERRIDE if a
  *	function overrides another at its key, as "operator key: label (provider)
  *	-> label (provider)"; and with NO_ENTRY if the layout's trimmed table has no

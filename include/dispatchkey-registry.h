@@ -44,9 +44,9 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * @reg: from dk_registry_alloc(), or NULL
  * @why: filled on failure; may be NULL
  *
- * No other thread may be inside an API function that was passed the registry, or one
- * of its providers, listeners or hooks. For example, a dk_provider_unregister() that
- * another thread has begun must have returned.
+ * No other thread may be inside an API function that uses this registry, its providers,
+ * its listeners or its hooks. For example, a dk_provider_unregister() that another thread
+ * has begun must have returned.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
@@ -56,7 +56,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
 /**
- * dk_registry_default() - the registry that functions use if they are passed none
+ * dk_registry_default() - the registry that functions use if they are passed NULL
  *
  * Context: Any; in userspace and on bare metal the first use allocates it.
  * Return: The registry, of layout v1 and with DK_REGISTRY_BUILTINS; in userspace and on
@@ -107,8 +107,8 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
  * @owner: the module; in userspace the program or shared object. If the owner is
- *	unloaded, its providers are unregistered. If @owner is NULL, the owner in the
- *	kernel is the module whose memory contains this struct; in userspace the
+ *	unloaded, its providers are unregistered. NULL in the kernel means the module
+ *	whose memory contains this struct. NULL in userspace means no owner: the
  *	provider may stay registered after its shared object is unloaded
  * @core: private; NULL when the provider is not registered and no caller
  *	waits for its calls
@@ -174,11 +174,10 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * reason.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0; -EDEADLK from inside a function of the same provider, from inside a hook or,
- * on bare metal and in a kernel with CONFIG_PREEMPT_COUNT, from an atomic call (nothing
- * has changed);
- * -ESHUTDOWN when the process is exiting (the provider's functions stay registered, but
- * are no longer called).
+ * Return: 0. -EDEADLK (nothing has changed) from inside a function of the same provider
+ * or from inside a hook; on bare metal and in a kernel with CONFIG_PREEMPT_COUNT also
+ * from an atomic call. -ESHUTDOWN when the process is exiting (the provider's functions
+ * stay registered, but are no longer called).
  */
 int dk_provider_unregister(struct dk_provider *prov);
 
@@ -200,7 +199,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this function returns; the timeout does not cover their
- * time. Bare metal has no clock: with any @ms but DK_NO_TIMEOUT, this function checks once.
+ * time. Bare metal has no clock: unless @ms is DK_NO_TIMEOUT, this function checks once.
  *
  * Context: Process context, sleeps until the timeout.
  * Return: 0; -ETIMEDOUT, at once if there is no memory to wait with a timeout (reason
@@ -222,12 +221,12 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @ms: lower bound of its running time in milliseconds: the time since the first grace
  *	period of the unregistration ended; 0 until then. For a deferred call, the time
  *	since dk_call_defer()
- * @op: the operator that was called, which may be "fallback for KEY" for a userspace
- *	or deferred call to a backend fallback
+ * @op: the operator that was called. For a call to a backend fallback in userspace, and
+ *	for a deferred call to one, it may be "fallback for KEY" instead
  * @label: label of the function
- * @thread_name: name of the task or thread; "(exited)" for a thread that has ended
- *	without leaving the call, or a userspace thread that is running its last
- *	destructors; "(deferred)" for a deferred call
+ * @thread_name: name of the task or thread; "(deferred)" for a deferred call;
+ *	"(exited)" for a thread that has ended without leaving the call. "(exited)" also
+ *	for a userspace thread that is running its last destructors
  */
 struct dk_inside {
 	__u32 size;

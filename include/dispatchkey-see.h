@@ -79,8 +79,8 @@ struct dk_entry {
  *
  * Reads the function from the published table, and evaluates the rules to find the rule
  * that selected the function. A trimmed table lacks most entries: dk_table_index() returns
- * -1 for these. In that case @e is the result of the rules, as in dk_op_dump_table(), but
- * no call can reach the function.
+ * -1 for these. For a missing entry, @e is the result of the rules, as in
+ * dk_op_dump_table(), but no call can reach the function.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV, -ENOENT (@op is NULL).
@@ -160,7 +160,7 @@ struct dk_op_info {
  * @info: filled with the operator; set @info->size first
  *
  * Every operator that exists during the whole walk is returned exactly once, even if
- * others are added or removed during it. Corresponds to PyTorch's
+ * other operators are added or removed during the walk. Corresponds to PyTorch's
  * _dispatch_get_all_op_names() and _dispatch_find_dangling_impls() (SEMANTICS 9).
  *
  * Context: Process context, may sleep.
@@ -174,7 +174,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
  * @size: sizeof(struct dk_route), set by the caller
  * @slot: the table entry
  * @raw: union of the keysets of the arguments
- * @effective: that union with the local state and the fallthrough mask applied
+ * @effective: @raw with the local state and the fallthrough mask applied
  * @entry: the function
  */
 struct dk_route {

@@ -21,8 +21,8 @@ extern "C" {
  * fail for another reason are not counted. All counters start at zero. Functions
  * registered later are counted too, if there is memory for their counters.
  *
- * If the counters are enabled already, this function only allocates counters that are
- * missing for lack of memory.
+ * If the counters are enabled already, this function only tries again to allocate
+ * counters for which there was no memory.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOMEM (nothing is enabled or disabled), or -ESHUTDOWN.
@@ -40,7 +40,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * unused. In the kernel it waits for running functions of atomic operators, but not
  * for those of other operators.
  * Return: 0, also if the counters were already disabled; -EDEADLK from inside a
- * hook or, in the kernel and on bare metal, an atomic call.
+ * hook; in the kernel and on bare metal also -EDEADLK from inside an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 
@@ -65,13 +65,13 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @uncounted: number of calls without a counter. These are calls to functions that
  *	were registered when there was no memory for a counter, and calls to backend
  *	fallbacks that the operator's table does not use (dk_call_enter_key()). In
- *	userspace they also include, in all registries, calls of threads that made their
- *	first call when there was no memory
+ *	userspace, calls of a thread that made its first call when there was no memory
+ *	are included in @uncounted of all registries
  * @gone: number of calls counted for functions and fallbacks that have been
  *	unregistered, and for operators that no longer have a definition or functions.
  *	The sum of all counters, @gone and @uncounted is the number of calls since the
- *	counters were enabled or reset. The sum does not include calls that failed for
- *	another reason than a missing function
+ *	counters were enabled or reset. Failed calls are included only if they failed
+ *	because no function serves them
  */
 struct dk_stats {
 	__u32 size;
@@ -115,8 +115,8 @@ enum dk_stat_kind {
  * @count: number of calls since the counters were enabled or reset, or since
  *	the function was registered if that was later
  * @device: number of the device that the function belongs to, or 0
- * @is_counted: 1 if it has a counter; 0 if counters are disabled, there was
- *	no memory for it, or it is a fallthrough, which is never called
+ * @is_counted: 1 if there is a counter. 0 if counters are disabled, if there was no memory
+ *	for the counter, or for a fallthrough, which is never called
  * @reserved: zero
  * @label: label of the function, or empty
  * @provider: name of the provider that registered it, or empty

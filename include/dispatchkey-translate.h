@@ -44,8 +44,8 @@ enum dk_note_kind {
  * @from_kind: kind of the key in the set, of enum dk_key_kind
  * @to_kind: kind of the key in the result
  * @name: name of the key in the set or, for ADDED and ALONE, in the result. A backend's
- *	name ends with "Bit"; the name of bits without meaning is "0x...". For TOP: the key of the
- *	set with the highest priority that is not lost
+ *	name ends with "Bit"; the name of bits without meaning is "0x...". For TOP: the
+ *	key with the highest priority among the keys of the set that are not lost
  * @other: name of the key in the result, for RENAMED and CHANGED. For TOP: the key with the
  *	highest priority in the result
  */

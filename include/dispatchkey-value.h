@@ -26,7 +26,7 @@ struct dk_op_decl;
  * struct dk_list - a list of objects, as a parameter or for one call
  * @head: an object with the union of the objects' keysets
  * @items: array of pointers to the types that embed the objects; NULL if the list is
- *	absent, whatever @n is
+ *	absent (@n is then ignored)
  * @n: number of pointers at @items
  * @offset: offset of the struct dk_obj in the embedding type
  *
@@ -43,7 +43,7 @@ struct dk_list {
  * dk_list_init() - initialise a list of objects
  * @list: the list
  * @items: array of pointers, which must stay valid as long as the list; NULL if the
- *	list is absent, whatever @n is
+ *	list is absent (@n is then ignored)
  * @n: number of pointers at @items
  * @offset: offset of the struct dk_obj in the type that they point to
  *

@@ -82,7 +82,7 @@ DK__LOCAL_TO_OBJECT inline constexpr unsigned short first_slot[] = {
 #undef DK__FIRST_SLOT
 };
 
-/* Always false. A static_assert() of it fails only when the template around it is instantiated. */
+/* Always false. static_assert(never<T>) fails only when the template around it is instantiated. */
 template <class...> inline constexpr bool never = false;
 
 /* Replaces DK_KEY_BITS(), which mixes numbers and enums as only C allows. */
@@ -320,10 +320,10 @@ inline dk_local &local()
 }
 
 /*
- * Guards, which last until the end of their scope and do the same as those in C
- * (DK_LOCAL_INCLUDE() and so on). They must end in the reverse of the order in which
- * they began, so they cannot be copied or moved. A guard without a name ends at its
- * semicolon; compilers warn of it.
+ * Guards, which last until the end of their scope and do the same as the guards in C
+ * (DK_LOCAL_INCLUDE() and so on). The last guard that began must end first, so guards
+ * cannot be copied or moved. A guard without a name ends at its semicolon; compilers
+ * warn of it.
  */
 namespace detail {
 
@@ -471,9 +471,9 @@ template <std::size_t... N> struct on {
 namespace detail {
 
 /*
- * True if T is a complete type. A compiler evaluates the template only once for each By. The
- * parameter By separates two uses: calls, and the description of parameters. T can still be
- * incomplete when the description is evaluated.
+ * True if T is a complete type. For each By, a compiler evaluates the template only once and
+ * keeps the result. T can still be incomplete when the parameters are described, and be
+ * complete when calls are made. So these two uses have different By.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -526,7 +526,7 @@ template <class T> struct visit<T *, std::enable_if_t<is_object<std::remove_cv_t
 	}
 };
 
-/* A specialisation of dk::object for the type itself takes precedence over those below. */
+/* A specialisation of dk::object for the type takes precedence over the templates below. */
 template <class T> struct visit<std::optional<T>, std::enable_if_t<!is_object<std::optional<T>>() &&
 								   visit<T>::is>> {
 	static constexpr bool is = true, many = visit<T>::many;
@@ -1274,7 +1274,7 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 	return r;
 }
 
-/* Returns an error for the first option that is set but not applicable; success if none is. */
+/* Returns an error for the first option that is set but not applicable, otherwise success. */
 inline result inapplicable(unsigned int flags, dk_backend backend, dk_registry *registry)
 {
 	/* the other flags state the kind of function, which the callers derive from its type */
