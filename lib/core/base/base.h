@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * String functions and reasons for failures. The headers world.h and gate.h declare what the core
- * needs from the kernel. In userspace and on bare metal, other code supplies the same functions.
+ * needs from its environment: from the kernel, from userspace or from bare metal.
  */
 #ifndef _DKC_BASE_H
 #define _DKC_BASE_H
@@ -21,7 +21,7 @@ bool dkc_has_word(const char *list, const char *word);
  * a NUL. Does not split a UTF-8 character. Returns the new length.
  */
 size_t dkc_end_cut(char *text, size_t len);
-/* Copies @src and adds a NUL. A text that does not fit is cut off and ends in "...". */
+/* Copies @src with a NUL. A text that does not fit is cut off and ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
 /* Like dkc_strcpy(), but copies only the first @n characters of @src. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);

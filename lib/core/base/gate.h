@@ -2,8 +2,8 @@
 /*
  * The gate records the function and the provider of a call in flight. A call enters the gate
  * in its read-side critical section, and ends the section before the function runs. If the
- * section itself protects the provider, the call stays in the section and does not enter the
- * gate. In userspace the slot of a call on the fast path is a record of the gate, too.
+ * section lasts until the function returns, it protects the provider, and the call does not
+ * enter the gate. In userspace the slot of a call on the fast path is a record of the gate, too.
  * Draining, dk_provider_inside() and the test for -EDEADLK read the records. The gate is in
  * kmod/gate.c for the kernel, lib/gate.c for userspace and lib/compat/bare for bare metal.
  *
@@ -13,8 +13,8 @@
  *			Takes the operator's flags.
  * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
  *			operator.
- * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel it points to the storage
- *			that is passed.
+ * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel the slot points to the
+ *			storage that is passed.
  * dkc_num_forks()	The number of forks between the first process and this one.
  * dkc_is_out()		True if the table is only a placeholder, because the call has neither a
  *			slot nor a read-side critical section.
@@ -43,9 +43,9 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 }
 
 /*
- * Called with the list's lock held. A caller may wrongly initialize @d again while a
- * call is deferred with @d. If no other call was deferred since then, @d is still first
- * in the list. In that case, this function keeps @d in the list for the earlier call,
+ * Called with the list's lock held. By mistake, a caller may have initialized @d again while
+ * a call was deferred with @d. If no other call was deferred after that call, @d is still
+ * first in the list. In that case, this function keeps @d in the list for the earlier call,
  * and returns -EBUSY.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
@@ -111,13 +111,13 @@ int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);
 void dkc_gate_leave(u64 *storage);
 /* True if @match returns true for a call in flight of the calling thread. */
 bool dkc_gate_mine(dkc_inside_fn match, void *data);
-/* True if @match returns true for a call in flight, or for a deferred call of @prov. */
+/* True if @match returns true for any call in flight, or for a deferred call of @prov. */
 bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
 /*
- * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
- * used by a deferred call. dkc_gate_complete() traces @result and removes @d. It returns false if
- * @d was removed before. It traces first, because the function may be freed once @d is removed. In
- * the kernel dkc_gate_complete() may be called in any context but NMI.
+ * dkc_gate_defer() adds the call of the running function to the deferred calls. Fails with -EBUSY
+ * if a deferred call already uses @d. dkc_gate_complete() traces @result, and then removes @d:
+ * after the removal the function may be freed. Returns false if @d was removed before. In the
+ * kernel dkc_gate_complete() may be called in any context but NMI.
  */
 int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dk_deferred *d, int result);

@@ -4,17 +4,16 @@
  * #include lines below test which world it is.
  *
  * The core is written with the kernel's names. In userspace and on bare metal, a file kernel.h
- * defines those that the core uses: types and errno numbers, kvzalloc() and kvfree(), mutexes,
- * RCU, atomics and barriers, lockdep and sparse annotations.
+ * defines the names that the core uses: types and errno numbers, kvzalloc() and kvfree(),
+ * mutexes, RCU, atomics and barriers, lockdep and sparse annotations.
  *
  * Each world also supplies the services below, in its world.h and in functions of kmod/,
  * lib/ or lib/compat/bare. gate.h describes the services for calls in flight.
  *
- * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. In userspace, where slots show which
- *			tables calls use, the table is freed only when no slot points into it.
- * dkc_flush_retired()	Frees the memory that kvfree_rcu() has collected, if there is a
- *			lot of it. The caller must hold no lock, but may be in a read-side
- *			critical section.
+ * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. In userspace the table is freed only
+ *			when no slot points into it.
+ * dkc_flush_retired()	If kvfree_rcu() has collected much memory, frees the memory. The
+ *			caller must hold no lock, but may be in a read-side critical section.
  * dkc_now()		Returns the time in ms, for deadlines; never 0.
  * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
  *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
@@ -28,12 +27,12 @@
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
  * dkc_cancel_off()	Defers cancellation of the calling thread until dkc_cancel_on(). Stores
- *			the previous state in an int, which dkc_cancel_on() takes.
+ *			the previous state in an int, to be passed to dkc_cancel_on().
  * dkc_owner_name()	The name of a provider's module, or "".
  * dkc_owner_registers()	Called with a provider's owner, before the provider is registered.
  * dkc_registry_created()	Called after a registry was made, before it is returned.
- * dkc_registry_destroyed()	Called when a registry is to be freed, before its last
- *			grace period.
+ * dkc_registry_destroyed()	Called for a registry that will be freed, before its last grace
+ *			period.
  * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
  *			attached. dkc_trace_call() does the same for call tracepoints.
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
@@ -90,7 +89,7 @@ struct dk__count;
 #define dkc_deref_locked(p, reg) rcu_dereference_protected(p, dkc_is_writer(reg))
 
 /*
- * A grace period. A wait for it can have a deadline. dkc_grace_begin() is called once, with the
+ * A grace period whose waiters can have deadlines. dkc_grace_begin() is called once, with the
  * registry's lock held, and returns false if allocation fails. dkc_grace_wait() returns false if
  * the grace period is not over at @deadline; 0 means no deadline. If dkc_grace_begin() failed,
  * dkc_grace_wait() returns false at once. dkc_grace_end() is called when no waiter is left.
@@ -105,7 +104,7 @@ void dkc_grace_end(struct dkc_grace *g);
  * exists, dkc_count_add() may be used wherever a call may be made. dk__add_count() does the same
  * for a call with a slot of dk__begin(). dkc_counts_sum() adds up all CPUs or threads.
  * dkc_counts_init() returns false if allocation fails. dkc_counts_lost() returns the number of
- * increments, of all counters, that threads dropped for lack of memory.
+ * increments, of all counters, that threads dropped because they had no memory for counters.
  */
 bool __must_check dkc_counts_init(struct dkc_counts *c, bool may_sleep);
 void dkc_counts_destroy(struct dkc_counts *c);

@@ -35,8 +35,8 @@ static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slo
 }
 
 /*
- * fast.c: dkc_fast_find() for a redispatch. Also returns DK__SLOWLY if the types are not known to
- * match.
+ * fast.c: dkc_fast_find() for a redispatch. Also returns DK__SLOWLY unless the types are known
+ * to match.
  */
 int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);

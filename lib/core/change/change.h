@@ -13,16 +13,14 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
 /*
- * Checks only the size of a struct dk_impl, and whether it has a declaration of its operator that
- * was compiled for this version.
+ * Checks only the size of @impl, and that its operator's declaration exists and was compiled for
+ * this version.
  */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
 
-/*
- * The functions below are called with the lock held, unless their comments state otherwise.
- */
+/* The functions below are called with the lock held, unless their comments state otherwise. */
 
 /* A definition, or a function at a key. */
 struct dkc_claim {
@@ -39,8 +37,8 @@ struct dkc_claim {
  */
 int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
 /*
- * Refuses @impl because of @old. The text is "operator key: f1 (a) -> f2 (b)". For a fallback it
- * begins with the key.
+ * Refuses @impl because of @old. The text is "operator key: f1 (a) -> f2 (b)" or, for a fallback,
+ * "key: f1 (a) -> f2 (b)".
  */
 int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason, const struct dkc_reg *old,
 		   const struct dk_impl *impl, const struct dkc_provider *prov);
@@ -49,8 +47,8 @@ void dkc_impl_text(char text[DK_NAME_MAX], const struct dk_impl *impl,
 		   const struct dkc_provider *prov);
 
 /*
- * register.c: a registration. It has a definition, functions, or both. A device is registered
- * together with its functions, of which there may be none.
+ * register.c: a registration of a definition, of functions, or of both. A device is registered
+ * together with its functions, even if it has none.
  */
 struct dkc_registration {
 	struct dkc_provider *prov;
@@ -74,10 +72,10 @@ struct dkc_registration {
 /* Publishes a registration as a whole, or fails and changes nothing. */
 int __must_check dkc_register(struct dkc_registration *r);
 
-/* unregister.c: remove a definition or functions. @ch publishes the tables. */
+/* unregister.c: remove a definition or functions. The caller must publish the tables of @ch. */
 void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
-/* Withdraws a block, which may be NULL, and publishes the tables. Returns @b. */
+/* Withdraws a block and publishes the tables. Returns @b. Does nothing if @b is NULL. */
 struct dkc_block *dkc_block_remove(struct dkc_block *b);
 /* Takes the registrations of a block out of all lists. */
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
@@ -97,15 +95,14 @@ static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struc
 
 /*
  * provider.c: three functions that take the lock of a provider's registry, and set *@core to the
- * provider. dkc_provider_lock() fails unless the provider is registered and not being
+ * provider. dkc_provider_lock() fails if the provider is not registered, or is being
  * unregistered.
  */
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 /*
- * For a caller that will wait for calls. Also accepts a provider that is being unregistered, by
- * this caller or another. If the provider is no longer registered, or never was, returns 0 without
- * the lock and sets *@core to NULL.
+ * For a caller that will wait for calls. Also accepts a provider that is being unregistered. If
+ * the provider is not registered, returns 0 without the lock and sets *@core to NULL.
  */
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
@@ -119,9 +116,9 @@ struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_
  */
 const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64 after);
 /*
- * Unregisters a provider that its module has not unregistered, and copies its name to @name.
- * Returns false if there is none. Does not read the struct dk_provider, which may be freed.
- * Takes the lock.
+ * Unregisters one provider of the owner, and copies the provider's name to @name. Returns false
+ * if the owner has no registered provider. Does not read the struct dk_provider, which may be
+ * freed. Takes the lock.
  */
 bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 			  char name[DK_NAME_MAX]);
@@ -133,8 +130,8 @@ static inline u64 dkc_deadline(unsigned int ms)
 }
 
 /*
- * Selects the running calls of a provider. @block, @backends or @any select functions, published
- * or not. Without them, the calls of withdrawn functions are selected. dkc_wait() fills in the
+ * Selects running calls of a provider by their functions: those of @block, else those of
+ * @backends, else all if @any is true, else those of withdrawn blocks. dkc_wait() fills in the
  * members after @deadline. The caller may set @over before it calls dkc_wait().
  */
 struct dkc_target {
@@ -148,14 +145,14 @@ struct dkc_target {
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* brought online again during the wait */
 	u64 over;			/* a time when a grace period was over, or 0 */
-	struct dk_inside *found;	/* filled with a selected call; @skip others precede it */
+	struct dk_inside *found;	/* filled with a selected call; @skip calls are skipped */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;
 };
 
 /*
- * drain.c: returns 0 if the caller may wait for calls. Fails inside a call of @core, which may be
- * NULL, and in atomic context.
+ * drain.c: returns 0 if the caller may wait for calls of @core, which may be NULL. Fails inside
+ * such a call and in atomic context.
  */
 int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
 /*
@@ -172,8 +169,8 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
 	__must_hold(&core->reg->lock);
 /*
- * Describes running call @i of the provider with this number, as errors of reason STILL_INSIDE
- * do. Returns false if there is no such call. Takes the lock.
+ * Describes running call @i of the provider with this number, in the form of the reason
+ * STILL_INSIDE. Returns false if there is no such call. Takes the lock.
  */
 bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
 			      char text[DK_NAME_MAX]);
@@ -182,7 +179,7 @@ void dkc_providers_after_fork(struct dk_registry *reg);
 
 /* device.c: returns the first device after the slot of a device number, or NULL. */
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);
-/* Make the number of a device valid, or invalid for ever. */
+/* Make the number of a device valid, or invalid forever. */
 void dkc_device_publish(struct dkc_device *dev);
 void dkc_device_remove(struct dkc_device *dev);
 
@@ -191,9 +188,9 @@ void dkc_backends_release(struct dkc_provider *prov);
 /* Like dk_registry_key_name(), but returns true if the key's backend has a private name. */
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
 /*
- * @name is the name of a key in the layout. If it ends with the name of a backend that has a
- * private name, returns the private name, and sets *@kept to the length of the part before that
- * end. Otherwise returns NULL.
+ * @name is the name of a key in the layout. If @name ends with the layout's name of a backend
+ * that has a private name, returns the private name, and sets *@kept to the length of @name
+ * without that end. Otherwise returns NULL.
  */
 const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 

@@ -177,8 +177,8 @@ struct dkc_place {
 };
 
 /*
- * layout.c: returns the functionality and the backend of a key. The end sentinel is the key after
- * the functionality keys. For the end sentinel, returns its own number as @f.
+ * layout.c: returns the functionality and the backend of a key. For the end sentinel, which is the
+ * key after the functionality keys, @f is the number of the sentinel.
  */
 struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key);
 
@@ -204,8 +204,8 @@ static inline unsigned int dkc_table_entries(const struct dk_layout *l)
 
 /*
  * layout.c: returns the entry of a runtime key. A table has an entry for each slot, in the same
- * order. A trimmed table only has the entries of SEMANTICS 1.8. Returns DKC_NO_ENTRY for other
- * keys, and if a per-backend key has no backend.
+ * order. A trimmed table has only the entries of SEMANTICS 1.8: returns DKC_NO_ENTRY for other
+ * keys, and for a per-backend key without a backend.
  */
 unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b);
 
@@ -213,7 +213,7 @@ unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b
 unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot);
 bool dkc_has_entry(const struct dk_layout *l, unsigned int slot);
 
-/* Returns the slot of an entry, or a number past all slots if the layout lacks the entry's key. */
+/* Returns the slot of an entry, or a number above all slots if the layout lacks the entry's key. */
 static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned int entry)
 {
 	return l->trimmed ? l->trimmed_slot[entry] : entry;
@@ -221,12 +221,12 @@ static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned in
 
 /* True for a backend that can have a private name. */
 bool dkc_is_private(const struct dk_layout *l, unsigned int b);
-/* Returns the alias of an alias key, or DKC_NUM_ALIASES for other keys. */
+/* Returns the enum dkc_alias of an alias key, or DKC_NUM_ALIASES for other keys. */
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
- * Like dkc_refuse(), but with the name of a key. The name is formatted in the stack frame of this
- * function, not of its callers. A caller that only sets a remark in @why ignores the result.
+ * Like dkc_refuse(), but with the name of a key. This function formats the name, so its callers
+ * need no buffer on their stack. A caller that only sets a remark in @why ignores the result.
  */
 int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 		   const struct dk_layout *l, unsigned int key);

@@ -28,14 +28,14 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 
 /* The outcome of routing a call by the rules. */
 struct dkc_outcome {
-	u64 ks;			/* the effective set, as far as it is masked */
-	u64 left;		/* what may still have to be masked; bit f - 1: functionality f */
+	u64 ks;			/* the effective set, without the fallthroughs found so far */
+	u64 left;		/* functionalities still to check; bit f - 1: functionality f */
 	bool is_known;		/* the members below are set */
 	struct dkc_at at;	/* the entry */
 	struct dkc_pick pick;	/* what serves the entry */
 };
 
-/* Returns the work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
+/* Returns the cost of evaluating an entry: the rules visit all functions of @op and @dev. */
 static inline u32 dkc_evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
 {
 	return 32 + op->num_regs + (dev ? dev->block->n : 0);
@@ -61,16 +61,16 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct dk_explain *ex,
 		       u32 most_work);
 /*
- * If step *@i is about the mask or a rule, stores it in @step. Otherwise subtracts the number
- * of steps about the mask and the rules from *@i, and returns -ENOENT. Returns -EAGAIN if the
- * lock must be released before the step is known.
+ * If step *@i is about the mask or a rule, stores the step in @step. Otherwise subtracts the
+ * number of steps about the mask and the rules from *@i, and returns -ENOENT. Returns -EAGAIN
+ * if the caller must release the lock and call again.
  */
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
  * Fills @step with the step about a registration or, if @r is NULL, about the backend fallback
  * of the entry. @is_top: @r is the newest online registration of its key and device. Returns
- * -ENOENT if there is no such fallback, or -EAGAIN like dkc_explain_rule(). Called only after
- * dkc_explain_rule() has returned -ENOENT.
+ * -ENOENT if the entry has no backend fallback, or -EAGAIN like dkc_explain_rule(). Called only
+ * after dkc_explain_rule() has returned -ENOENT.
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
 		     struct dk_step *step);

@@ -35,7 +35,7 @@ static inline bool dkc_op_dangles(const struct dk_op *op)
 	return !op->definer && op->num_regs;
 }
 
-/* True if a declaration, and the calls through it, were compiled for this version. */
+/* True if a declaration, and the callers that use it, were compiled for this version. */
 static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
 {
 	return decl->size == sizeof(*decl) && decl->call_abi == DK_ABI_VERSION;
@@ -55,21 +55,21 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 	return op && op != &dk__unbound;
 }
 
-/* change.c: publishing. The caller must hold the lock. */
 /*
- * Publishes the table that calls use. Retires the previous table if it is one with counters.
+ * change.c: publishing. The caller must hold the lock. dkc_op_set_table() publishes the table that
+ * calls use, and retires the previous table if that is one with counters.
  */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
 /* Publishes the table of each operator again. If calls are counted, builds it with counters. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /*
  * Adds (@more) or removes one watcher of calls, and publishes other tables if needed. Each hook is
- * a watcher, all tracers together are one, and so are the counters.
+ * a watcher. All tracers together are one watcher, and all counters together are one.
  */
 void dkc_change_watched(struct dk_registry *reg, bool more);
-/* Counts tracers of calls as one watcher while any are attached. */
+/* Called when call tracers may have changed. While any is attached, they count as one watcher. */
 void dkc_change_traced(struct dk_registry *reg);
-/* Makes a new block live, or unpublishes a live one. */
+/* Makes a new block DKC_LIVE, or a live block DKC_REMOVED. */
 void dkc_block_set_live(struct dkc_block *b, bool live);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 /* Adds the operators affected by a change of backend fallbacks or of a backend's state. */
@@ -84,7 +84,7 @@ void dkc_change_cancel(struct dkc_change *ch);
 /* Builds and publishes in one step, which never fails. */
 void dkc_change_force(struct dkc_change *ch);
 /*
- * Builds some of the tables for which dkc_change_force() had no memory, in bounded time.
+ * Builds, in bounded time, some of the tables for which dkc_change_force() had no memory.
  * Returns true if more tables may be missing and no allocation failed.
  */
 bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
@@ -100,8 +100,8 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
- * for a definition or a function: @found, if it fits, or a new one. Returns NULL if allocation
- * fails. The caller must call dkc_op_release(), which frees the operator if it is unused.
+ * for a definition or a function: @found, if it fits, or a new operator. Returns NULL if
+ * allocation fails. The caller must call dkc_op_release(), which frees an unused operator.
  */
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 					  struct dk_op *found, unsigned int flags);
@@ -165,8 +165,8 @@ struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
 /*
- * registry.c: returns true if hooks or a provider of the owner are registered. In that case the
- * registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
+ * registry.c: returns true if hooks or a provider of the owner are registered. If it returns true,
+ * the registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
  */
 bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
 				     const void *owner);
@@ -179,13 +179,13 @@ void dkc_registry_visit_end(struct dk_registry *reg);
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 /* Like dkc_device_at(), but returns NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
-/* Like dkc_device_online(), but @offline is the set of offline backends, such as that of a view. */
+/* Like dkc_device_online(), but @offline is the set of offline backends, for example of a view. */
 const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 					    u32 number, u32 offline);
 /* Returns the number of the device that a call is on, or 0. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
-/* True if the objects and, unless it is NULL, @serves are on more than one online device. */
+/* True if the objects and the function @serves, if any, are on more than one online device. */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n);
 /*
@@ -222,8 +222,8 @@ bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_s
 /* Calls dkc_stats_cover() for all operators. Stops if an allocation fails. */
 bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
 /*
- * Does nothing unless @b is the block of a fallback. Operators have counters at the slots of the
- * fallback. Assigns these counters to @prov or, if @prov is NULL, to no provider.
+ * If @b is the block of a fallback, assigns all operators' counters at the slots of the fallback to
+ * @prov or, if @prov is NULL, to no provider. Otherwise does nothing.
  */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
@@ -255,8 +255,8 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n);
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * A sum over counters: the calls that a provider served, or all calls. Counts the calls since the
- * last reset that preceded the sum. The caller sets @provider, and all other members to 0.
+ * A sum over counters: the calls that a provider served, or all calls, since the last reset before
+ * the sum began. The caller sets @provider, and all other members to 0.
  */
 struct dkc_calls {
 	u64 provider;		/* number of the provider; 0: all calls */
@@ -271,14 +271,14 @@ struct dkc_calls {
 /*
  * Adds counters to a sum. Returns true if there are more. @work limits the work: reading a counter
  * costs @each, and skipping another provider's counter costs 1. The lock may be released between
- * two calls. Counting must be enabled. A function that exists from the beginning to the end of the
- * sum is added once.
+ * two calls. Counting must be enabled. The counter of a function that exists during the whole sum
+ * is added once.
  */
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 
 /*
- * hook.c: dkc_hooks_before() runs the hooks before a call. If the call is not made (@err), it also
- * runs the hooks after the call. dkc_hooks_after() runs the hooks after a call that was made.
+ * hook.c: dkc_hooks_before() runs the hooks' @before functions. If the call is not made (@err), it
+ * also runs their @after functions. After a call that was made, dkc_hooks_after() runs these.
  */
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_request *req, int err);
 void dkc_hooks_after(struct dk_frame *f);

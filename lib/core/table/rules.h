@@ -8,7 +8,7 @@
 #define DKC_NUM_RULES	11
 #define DKC_RULE_NO_ENTRY	9	/* only for trimmed tables */
 
-/* The entry that is evaluated: functionality, backend and slot. */
+/* The entry to evaluate: functionality, backend and slot. */
 struct dkc_at {
 	const struct dk_op *op;
 	const struct dkc_device *dev;

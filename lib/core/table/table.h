@@ -19,7 +19,7 @@ struct dk_op *dkc_reg_op(const struct dkc_reg *r);
 const struct dk_impl *dkc_impl_of(const struct dkc_reg *r);
 /*
  * Returns the next registration of the operator. Registrations without a device come first, then
- * those of devices; each part is sorted from newest to oldest. The caller must hold the lock or
+ * those of devices. Both parts are sorted from newest to oldest. The caller must hold the lock or
  * be in a read-side critical section.
  */
 struct dkc_reg *dkc_next_reg(const struct dkc_reg *r);
@@ -27,8 +27,8 @@ struct dkc_reg *dkc_next_reg(const struct dkc_reg *r);
 u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l);
 
 /*
- * Returns the index of the counter of @r in the struct dkc_numbers of its block or, for a fallback,
- * of the operator.
+ * Returns the index of the counter of @r in the struct dkc_numbers of its block. For a fallback,
+ * returns the index in the struct dkc_numbers of an operator.
  */
 static inline u32 dkc_place_of(const struct dkc_reg *r)
 {
@@ -73,8 +73,8 @@ static inline void *dkc_alloc(size_t size, bool may_sleep)
 }
 
 /*
- * Returns the id of the entry of a slot, which is DKC_ID_MISSING for a key without an entry in a
- * trimmed table.
+ * Returns the id of the entry of a slot. Returns DKC_ID_MISSING if a trimmed table has no entry for
+ * the slot.
  */
 static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct dkc_table *table,
 					unsigned int slot)
@@ -100,7 +100,7 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 	return fls64((ks & backend_mask) >> 1);
 }
 
-/* The first slot is for number 0 and does not end a search. Any other free slot ends it. */
+/* A search ends at a free slot, except at the first slot, which is always free. */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 {
@@ -117,13 +117,13 @@ static inline bool dkc_is_counted(const struct dkc_table *table)
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__COUNTS);
 }
 
-/* @direct is even in a table that has device tables, and odd in a table that has counters. */
+/* @devices and @counters share memory. @direct is odd if @counters is valid. */
 static inline const struct dkc_device_tables *dkc_table_devices(const struct dkc_table *table)
 {
 	return table->direct & DK__COUNTS ? NULL : table->devices;
 }
 
-/* Returns the table for objects on @device: the table of the device, if it has functions. */
+/* Returns the table for objects on @device, or the table for others if the device has none. */
 const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 device);
 
 static inline bool dkc_is_gated(const struct dkc_table *table)
@@ -140,7 +140,7 @@ static inline const struct dk__entry *dkc_table_entry(const struct dkc_table *ta
 
 /*
  * A view of the registry, for readers that evaluate the rules. It includes all changes up to a
- * certain one, and none after that. A NULL pointer stands for the view of the writer, which
+ * certain change, and no later ones. A NULL pointer stands for the view of the writer, which
  * includes the change in progress.
  */
 struct dkc_view {
@@ -188,8 +188,8 @@ static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 /* rules.c: true if a registration may serve after the change in progress. Only for the writer. */
 bool dkc_may_serve(const struct dkc_reg *r);
 /*
- * Returns true if a registration may serve in a view. A reader must have checked that
- * the device of the registration, if it has one, is online.
+ * True if a registration may serve in a view. If the registration has a device, a reader must have
+ * checked that the device is online.
  */
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
 /*
@@ -198,7 +198,7 @@ bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int slot, const struct dkc_view *view);
-/* Like dkc_evaluate(), but for the entry that a keyset selects. A trimmed table may lack it. */
+/* Like dkc_evaluate(), but for the entry of a keyset. A trimmed table may lack the entry. */
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
 			    u64 ks, const struct dkc_view *view);
 /* True if the entry of a slot is a fallthrough. */
@@ -223,8 +223,8 @@ const struct dkc_reg *dkc_one_in(const struct dk_op *op, const struct dkc_device
 /* Like PyTorch's getBackendKeySetFromAutograd(), for the key of functionality @f on backend @b. */
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 /*
- * Walks the registrations for objects on @dev in order of precedence: those of the device, newest
- * first, then those without a device. Pass NULL to start; returns NULL at the end.
+ * Walks the registrations for objects on @dev in order of precedence: first those of the device,
+ * then those without a device, both newest first. Starts and ends with NULL.
  */
 struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
 				struct dkc_reg *r);
@@ -236,8 +236,10 @@ struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device 
 		     bits_ && ((slot) = 64 * word_ + __ffs64(bits_), true);	\
 		     bits_ &= bits_ - 1)
 
-/* Indexes. The caller must hold the lock. */
-/* Sets @slots to the slots that functions of backend fallbacks serve. */
+/*
+ * build.c: indexes. The caller must hold the lock. dkc_fallback_slots() sets @slots to the slots
+ * that functions of backend fallbacks serve.
+ */
 void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *index, u64 *slots);
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
 /* Reads the backend fallbacks again. Returns true if one has changed. */
@@ -253,14 +255,14 @@ struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
 /*
- * table.c: builds a table with its device tables. If @counted, the table has the counter of each
- * function, or counter 0 for a function that has none, and its calls are counted. Returns NULL if
- * allocation fails. The caller must hold the lock.
+ * table.c: builds a table with its device tables. If @counted, calls through the table are counted:
+ * the table has the counter of each function, or counter 0 for a function without a counter.
+ * Returns NULL if allocation fails. The caller must hold the lock.
  */
 struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool counted, bool may_sleep);
 /*
  * Free a table, which may be NULL. dkc_table_discard() is for a table that was not published.
- * dkc_table_retire() is for one that was replaced, and frees it after a grace period.
+ * dkc_table_retire() is for a replaced table, and frees it after a grace period.
  */
 void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table);
 void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table);
@@ -269,14 +271,14 @@ const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_tab
 				    unsigned int slot);
 /*
  * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
- * function. Returns 0 if there is no counter. @op may be NULL if @r is not a fallback. The caller
- * must hold the lock or be in a read-side critical section.
+ * function. Returns 0 if there is no counter. @op is not used if @r is a function of an operator.
+ * The caller must hold the lock or be in a read-side critical section.
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * Returns the table that the slow path uses. This is the published table, unless its kind is
- * DKC_TABLE_BYPASS. In that case, it is the full table. The caller must hold the lock or be in a
+ * Returns the table that the slow path uses: the published table or, if that is of kind
+ * DKC_TABLE_BYPASS, the full table or dkc_table_resolve(). The caller must hold the lock or be in a
  * read-side critical section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
@@ -301,7 +303,7 @@ struct dkc_reg *dkc_block_add(struct dkc_block *b, const struct dk_layout *l,
 			      const struct dk_impl *impl, unsigned int key);
 /* Walks the registrations by key, newest first at each key. Starts and ends with NULL. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
-/* Returns the registration that is number @i, from 0, in a walk with dkc_reg_sorted(), or NULL. */
+/* Returns registration number @i, from 0, of a walk with dkc_reg_sorted(), or NULL. */
 const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 
 /* Walks all registrations of an operator, those of devices last. Starts and ends with NULL. */
@@ -317,8 +319,8 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 /*
  * args.c: argument descriptions of definitions. The caller must hold the lock, except for
  * dkc_args_decl(). dkc_args_make() finds or makes the copy of a description, and sets *@out to NULL
- * if none is needed. After that, dkc_args_give() publishes the copy, or dkc_args_cancel() frees it
- * if it is new.
+ * if no copy is needed. Then dkc_args_give() publishes the copy, or dkc_args_cancel() frees a new
+ * copy.
  */
 int __must_check dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl,
 			       struct dkc_args **out);
@@ -327,9 +329,9 @@ void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
 /* Frees all copies of an operator, after a grace period if they were @published. */
 void dkc_args_free(struct dk_op *op, bool published);
 /*
- * Returns the declaration that describes the arguments of a call through @decl. It is the
- * definition's declaration if @decl describes no arguments, or if the signatures of both were
- * compared.
+ * Returns the declaration that describes the arguments of a call through @decl. Returns @decl if
+ * @args describes no arguments, or if @decl does and the signatures of both cannot be compared.
+ * Otherwise returns the declaration in @args.
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
@@ -337,9 +339,9 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 u64 dkc_sig_hash(const char *sig);
 /*
  * True if the signature of @decl does not have the hash @sig. A match is stored in
- * decl->sig_mark, so that calls by handle take the fast path from then on. The mark
- * includes the address of the signature's text. A declaration may be copied with its
- * mark, and the copy may then get another text.
+ * decl->sig_mark, so that calls by handle take the fast path from then on. The mark includes the
+ * address of the signature's text: a program may copy a declaration and change the text of the
+ * copy, and then the mark of the copy must not match.
  */
 bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig);
 /* Returns the hash of an operator's signature, from its definition or functions; 0 if unknown. */

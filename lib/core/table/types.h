@@ -2,10 +2,10 @@
 /*
  * The structures of a registry. Writers hold the registry's lock. Readers are in a read-side
  * critical section or have a slot that protects the table. They read the table of an operator or,
- * if that could not be built, the registrations. A published table is immutable, except that its
- * kind may become DKC_TABLE_IN_USE after it is replaced. In a published registration, only the
- * links in the operator's list, the state of its block, and the states of its device and backend
- * change.
+ * if there was no memory for a table, the registrations. A published table is immutable, except
+ * that its kind may become DKC_TABLE_IN_USE after it is replaced. Of a published registration, only
+ * this can change: the links in the operator's list, and the states of its block, its device and
+ * its backend.
  */
 #ifndef _DKC_TYPES_H
 #define _DKC_TYPES_H
@@ -82,7 +82,7 @@ struct dkc_block {
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
-/* Counts how often a device or backend was taken offline or brought online. */
+/* The switches of a device or backend between offline and online. */
 struct dkc_offline {
 	unsigned long switches;		/* each switch cancels the waits that began before */
 	u64 over;	/* a time when a grace period after the last switch was over, or 0 */
@@ -110,7 +110,7 @@ struct dkc_devmap {
 	} slot[];
 };
 
-/* The sets of slots of an index key: one for each group of functions, then those of fallbacks. */
+/* The sets of slots of an index key: one for each enum dkc_group, two for backend fallbacks. */
 enum dkc_set {
 	DKC_FALLBACK_FUNCTIONS = DKC_GROUPS,
 	DKC_FALLBACK_THROUGH,	/* fallthroughs */
@@ -194,8 +194,8 @@ enum dkc_table_kind {
 /*
  * A hash table with open addressing: the tables of the devices that have functions of their own,
  * by device number. A free slot has number 0 and the table for objects that are on none of these
- * devices. The first slot is always free, and at least one other slot is free, so that every
- * search ends.
+ * devices. The first slot is always free. At least one other slot is free, so that every search
+ * ends.
  */
 struct dkc_device_tables {
 	union {
@@ -216,8 +216,8 @@ static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct 
 	      "ABI");
 
 /*
- * The ids of a table are in this order: those without an entry, those of backend fallbacks, and
- * then those of the operator's functions by group. The ids from @lowest on are of DKC_DIRECT.
+ * The ids of a table are in this order: the ids without an entry, the ids of backend fallbacks, and
+ * the ids of the operator's functions by group. The group DKC_DIRECT begins at id @lowest.
  */
 struct dkc_table {
 	union {
@@ -252,8 +252,8 @@ static_assert(DKC_ID_FIRST == DK__FIRST_ENTRY, "ABI");
 static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() must not serve fallthroughs");
 
 /*
- * A copy of a definition's argument description, for boxed functions. It is freed with the
- * operator: calls may use it after the operator is undefined.
+ * A copy of a definition's argument description, for boxed functions. Calls may use it after the
+ * operator is undefined, so it is freed only with the operator.
  */
 struct dkc_args {
 	struct rcu_head rcu;
@@ -300,8 +300,8 @@ struct dk_op {
 static_assert(offsetof(struct dk_op, table) == offsetof(struct dk__op, table), "ABI");
 
 /*
- * Numbers of the counters of a block's functions, by place, or of an operator's fallbacks, by slot:
- * counters.c.
+ * The numbers of counters: of a block's functions, by place; or of the backend fallbacks that an
+ * operator uses, by slot. See counters.c.
  */
 struct dkc_numbers {
 	struct rcu_head rcu;
@@ -309,7 +309,7 @@ struct dkc_numbers {
 	u32 of[];
 };
 
-/* The tables that calls use. */
+/* The kind of tables that calls use. */
 enum dkc_tables {
 	DKC_TABLES_PLAIN,	/* the full ones */
 	DKC_TABLES_COUNTED,	/* tables with counters */
@@ -332,9 +332,9 @@ struct dkc_stats {
 };
 
 /*
- * Operators in a hash table by name, with open addressing, so that readers need no lock. The tags
- * of the slots follow the last slot. A tag is one byte of an operator's hash. Because of the tags,
- * a search for a name rarely reads operators with other names.
+ * Operators in a hash table by name, with open addressing, so that readers need no lock. After the
+ * slots there is a tag for each slot: one byte of the operator's hash. By comparing tags, a search
+ * for a name rarely reads operators with other names.
  */
 struct dkc_optab {
 	struct rcu_head rcu;
