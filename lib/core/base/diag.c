@@ -39,7 +39,7 @@ const char *dk_call_error_text(int error)
 	return "the function returned an error of its own";
 }
 
-/* A caller built for another version may have a smaller or larger struct dk_diag. */
+/* The struct dk_diag of a caller built for another version may be smaller or larger. */
 void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
 {
 	size_t size, space;

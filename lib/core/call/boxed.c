@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Boxed calls: the arguments are packed in a struct. A function extracts the objects on which
- * the call dispatches into an array on its stack. It passes the array to dk_extracted(), which
- * makes the call. So the array stays valid until the call returns.
+ * Boxed calls: the arguments are packed in a struct. An extract function puts the objects that the
+ * call dispatches on into an array on its stack, and passes the array to dk_extracted().
+ * dk_extracted() makes the call, so the array stays valid until the call returns.
  */
 #include "call.h"
 
@@ -12,9 +12,9 @@ struct dk_extract {
 };
 
 /*
- * Returns the function that unpacks the arguments. DK_OP() sets this function in the caller's
- * declaration. A hand-written declaration may lack it. In that case, returns the one in the
- * declaration of the called function, which stays valid while the called function is registered.
+ * Returns the function that unpacks the arguments. The caller's declaration has it if DK_OP() made
+ * the declaration. A hand-written declaration may lack it. Then the function in the declaration of
+ * the called function is used, which stays valid while the called function is registered.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
@@ -31,7 +31,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	dk_boxed_fn_t unbox;
 	int err = DK__SLOWLY;
 
-	/* without the mark, the declaration may not have been checked */
+	/* @sig_mark is set only after the declaration was checked */
 	if (likely(rq->flags == DK__FROM_BOXED && op && READ_ONCE(rq->decl->sig_mark)))
 		err = dkc_fast_find(&f.call, &slot, rq, op, DK__CALL_BOXED, rq->local,
 				    dk__merge(raw.bits, rq->local),
@@ -99,10 +99,10 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 }
 
 /*
- * Makes a call through a hand-written declaration, which has no function to extract the
- * objects. The objects are found by the description of the parameters in the declaration. If
- * the declaration has none, the description in the operator's definition is used. The operator
- * keeps a copy of the latter, which stays valid after the read-side critical section.
+ * Makes a call through a hand-written declaration, which has no function to extract the objects.
+ * The description of the parameters shows which of them are objects. If the declaration has no
+ * description, the operator's copy of the definition's description is used. The copy stays valid
+ * after the read-side critical section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

@@ -36,8 +36,8 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 
 /*
  * Finds the function and protects its provider until the call ends. Called in a read-side
- * critical section. Ends the section unless the section itself protects the provider:
- * dkc_section_is_gate().
+ * critical section. If the gate protects the provider, ends the section. Otherwise the section
+ * protects the provider (dkc_section_is_gate()), and lasts until the call ends.
  *
  * Unregistering unpublishes a provider before it waits for the provider's calls. A call that read
  * an older table is either in the gate or prevents the end of the grace period.
@@ -93,9 +93,9 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 			break;
 		/*
 		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description can belong
-		 * to a later definition than @table. In that case, removing the earlier
-		 * definition published another table before the description. The load below
-		 * then returns a table other than @before.
+		 * to a later definition than @before. Before that description was published,
+		 * removing the earlier definition published another table. So the load below
+		 * returns another table, and the loop repeats.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -161,7 +161,10 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 {
 	struct dk_op_decl *decl = rq->decl;
 
-	/* if @decl is bound to @op, dkc_op_pin() has checked its version, but it may be a copy */
+	/*
+	 * dkc_op_pin() has checked the version of a declaration that is bound to @op. With
+	 * @rq->op, @decl may be a copy of such a declaration, so it is checked again.
+	 */
 	if ((READ_ONCE(decl->op) != op || rq->op) && !dkc_decl_fits(decl))
 		return -EPROTOTYPE;
 	req->decl = decl;
@@ -243,8 +246,9 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 
 /*
  * Turns a call on the fast path into a call with a frame. In userspace a separate record in the
- * gate replaces the slot: the slot taken last must be released first, but frames may be released in
- * any order. The record is made before the slot is released, so that a scan always finds the call.
+ * gate replaces the slot: slots must be released in the reverse order of their reservation, but
+ * frames may be released in any order. The record is made before the slot is released, so that a
+ * waiter always finds the call.
  */
 static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
 {
@@ -363,8 +367,8 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 /* ---- inside a call --------------------------------------------------------------------- */
 
 /*
- * Returns the keys of @c after its highest key: the intersection of its keyset with
- * dk_keyset_after() of dk_keyset_key(). Does not compute the key.
+ * Returns the intersection of the call's keyset with dk_keyset_after() of its highest key, without
+ * computing that key.
  */
 struct dk_keyset dk__call_below(const struct dk_call *c)
 {

@@ -84,8 +84,8 @@ enter_entry(struct dk_call *c, struct dk__slot slot, const struct dkc_table *tab
 }
 
 /*
- * Returns the table of the call's device, which may be the device of any of the objects. Looks up
- * the keyset of the call in that table, because its masks may differ from those of @table.
+ * Returns the table of the call's device, which may be the device of any of the objects. Also looks
+ * up the call's keyset in the returned table, whose masks may differ from the masks of @table.
  */
 static __always_inline const struct dkc_table *
 find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
@@ -106,7 +106,7 @@ find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
 
 /*
  * Returns false only if all objects are on one device or on none. If this function returns true,
- * the slow path compares the devices again. The slow path ignores offline devices.
+ * the slow path compares the devices again, and ignores offline devices.
  */
 static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {
@@ -173,8 +173,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 }
 
 /*
- * dk__may_redispatch() returns false for calls with boxed arguments. So a redispatch that this
- * function makes is never marked as boxed, even if dk_redispatch_boxed() requests the redispatch.
+ * dk__may_redispatch() returns false for calls with boxed arguments. So a redispatch made here is
+ * never marked as boxed, even if dk_redispatch_boxed() requested it.
  */
 noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
 				 struct dk__request *rq, unsigned long flags,

@@ -89,9 +89,9 @@ static int unserved_error(const struct dkc_table *table, unsigned int id, bool n
 }
 
 /*
- * Checks a function that the rules found, and stores it in @req. The rules read what is registered
- * now, but @table may be older. When @table was published, the operator may have been atomic, or
- * its signature may have been unknown.
+ * Checks a function that the rules found, and stores it in @req. The function may have been
+ * registered after @table was published, so it may not fit: the operator of @table may be atomic,
+ * and its signature may have been unknown.
  */
 static int take_found(const struct dkc_table *table, struct dkc_request *req)
 {
@@ -155,8 +155,8 @@ static int find_without_table(struct dk_op *op, const struct dkc_table *table, u
 }
 
 /*
- * Called if the entry has no function or the table is not a full one. Finds the function by the
- * rules if @table is of kind DKC_TABLE_RESOLVE. Otherwise returns the error.
+ * Called if the entry has no function or the table is not a full table. Finds the function by the
+ * rules if @table is of kind DKC_TABLE_RESOLVE. Otherwise returns the error of the call.
  */
 static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
 			      unsigned int id, struct dkc_request *req)
@@ -204,9 +204,8 @@ again:
 }
 
 /*
- * Returns the function in the table's entry of @key if it is registered at exactly that key. If
- * this returns NULL, such a function may still exist: only the lists of registrations are
- * complete.
+ * Returns the function in the table's entry of @key if that function is registered at exactly @key.
+ * NULL does not mean that there is no such function: only the lists of registrations are complete.
  */
 static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)

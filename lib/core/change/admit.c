@@ -87,8 +87,8 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl)
 }
 
 /*
- * Returns the origin of the operator's signature: its definition, or the oldest function with
- * that signature. In the result, @decl is NULL if that function was unregistered.
+ * Returns the origin of the operator's signature: its definition, or the oldest function with that
+ * signature. @decl of the result is NULL if the origin is no longer registered.
  */
 static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op *op)
 {
@@ -243,7 +243,7 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
 	/*
 	 * A new operator fits every claim. So if a claim is refused, the operator existed before,
-	 * and is not released here.
+	 * and need not be released here.
 	 */
 	if (!err)
 		*out = op;

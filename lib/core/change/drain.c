@@ -63,8 +63,8 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 /* ---- running calls -------------------------------------------------------------- */
 
 /*
- * True if the device or backend was brought online since the wait began, even if it was taken
- * offline again or unregistered after that. A device is not freed while a wait is in progress.
+ * True if the device or backend was brought online since the wait began, whatever happened to it
+ * after that. A device is not freed while a wait is in progress.
  */
 static bool is_canceled(const struct dkc_target *t)
 {
@@ -72,8 +72,9 @@ static bool is_canceled(const struct dkc_target *t)
 }
 
 /*
- * An array may be registered again while calls of its previous registration are running. A wait
- * for the array waits for the calls of all its registrations that were unregistered.
+ * True if a wait for the calls of @waited_for also waits for the calls of @b. An array may be
+ * registered again while calls of its previous registration are running. A wait for the array
+ * waits for the calls of all its unregistered registrations.
  */
 static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 {
@@ -82,7 +83,7 @@ static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 		READ_ONCE(b->state) == DKC_REMOVED);
 }
 
-/* The blocks of the provider are not freed while the lock is held or a wait is in progress. */
+/* The provider's blocks are not freed while the lock is held or a wait is in progress. */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_target *t = data;
@@ -108,8 +109,8 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 }
 
 /*
- * Copies the name of the operator that was called. The declaration of a function has the name.
- * For a backend fallback the name may be unknown. In that case, the text contains the key.
+ * Copies the name of the operator that was called. If it is unknown, which can happen for a backend
+ * fallback, formats the key instead.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 {
@@ -199,8 +200,8 @@ static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text
 }
 
 /*
- * Returns 0 if no call is running. Otherwise returns -ETIMEDOUT, and @why names a call. If no call
- * is found but the grace period has not ended, @why names the provider.
+ * Returns 0 if no call is running and the grace period is over. Otherwise returns -ETIMEDOUT, and
+ * @why names a call or, if no call is found, the provider.
  */
 static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
 {
@@ -213,7 +214,6 @@ static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
 	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
 }
 
-/* Selects all calls of a provider. */
 static struct dkc_target target_all(const struct dkc_provider *core)
 {
 	return (struct dkc_target){
@@ -275,9 +275,9 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 }
 
 /*
- * Marks as drained the blocks that were withdrawn before the wait began. A block is kept as long
- * as any caller waits for the provider. But the caller that unregistered the array may
- * now free the array, so code that reads the array must not find the block.
+ * Marks as drained the blocks that were withdrawn before the wait began. A block is freed when the
+ * last wait for the provider ends. The array may be freed earlier, when the wait of the caller that
+ * unregistered the array ends. So code that reads the array must skip drained blocks.
  */
 static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 {
@@ -293,8 +293,8 @@ static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 }
 
 /*
- * Builds the tables whose allocation failed, and releases the lock from time to time. If the
- * caller has a deadline, does not wait for memory.
+ * Builds the tables whose allocation failed, and releases the lock from time to time. Waits for
+ * memory only if @may_sleep, which is false if the caller has a deadline.
  */
 static void rebuild(struct dk_registry *reg, bool may_sleep)
 	__must_hold(&reg->lock)
@@ -306,8 +306,8 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 }
 
 /*
- * Called when no call is running. Clears @core of the struct dk_provider. A thread that reads NULL
- * there may free the struct dk_provider.
+ * Called when no call is running. Stores NULL in @core of the struct dk_provider. A thread that
+ * reads this NULL may free the struct dk_provider.
  */
 static void unregistered(struct dkc_provider *core)
 {

@@ -45,7 +45,7 @@ static const char *switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX]
 	return buf;
 }
 
-/* Walks the published blocks of a registry. Pass NULL to start; returns NULL at the end. */
+/* Walks the published blocks of a registry. Starts and ends with NULL. */
 static struct dkc_block *next_block(const struct dk_registry *reg, const struct dkc_block *b)
 {
 	const struct dkc_provider *core = b ? b->prov->next : reg->providers;
@@ -57,7 +57,7 @@ static struct dkc_block *next_block(const struct dk_registry *reg, const struct 
 	return core ? core->blocks : NULL;
 }
 
-/* Walks the registrations whose state changes. Pass NULL to start; returns NULL at the end. */
+/* Walks the registrations whose state changes. Starts and ends with NULL. */
 static const struct dkc_reg *next_switched(const struct dkc_switch *s, const struct dkc_reg *r)
 {
 	const struct dkc_block *b;
@@ -76,7 +76,7 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 	return NULL;
 }
 
-/* True if nothing else serves the key of this registration, which goes offline. */
+/* True if no other function serves the key of @r, which goes offline. */
 static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 {
 	return op->definer &&
@@ -85,8 +85,8 @@ static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 }
 
 /*
- * Returns the operator of @r if nothing else serves its key. For a fallback, returns any operator
- * for which this is true. Otherwise returns NULL.
+ * Returns an operator whose only function for the key of @r is @r, or NULL if there is none. For a
+ * fallback, this can be any operator of the registry; otherwise it is the operator of @r.
  */
 static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc_reg *r)
 {
@@ -145,7 +145,7 @@ static int switch_tables(const struct dkc_switch *s)
 	else
 		dkc_notify_backend(s->reg, s->number, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* store the online state for readers of the lists after the tables have the functions */
+	/* readers of the lists may use the functions only after the tables have them */
 	if (s->online)
 		set_visible(s);
 	since->over = 0;
@@ -177,9 +177,10 @@ static int may_wait(struct dkc_switch *s)
 }
 
 /*
- * Waits for the running calls, with the lock released. One grace period is enough for all
- * providers: functions that are registered later are offline at once. Fails with -ECANCELED if
- * another caller has brought the device or backend online again.
+ * Waits for the running calls, with the lock released. For a backend, waits for the calls of each
+ * provider in turn. One grace period is enough for all of them, because functions that are
+ * registered later are offline at once. Fails with -ECANCELED if another caller has brought the
+ * device or backend online again.
  */
 static int wait_switched(const struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
@@ -199,7 +200,7 @@ static int wait_switched(const struct dkc_switch *s)
 		u64 number = core->number;
 
 		err = dkc_wait(core, &target, s->inside);
-		/* the list, newest first, may have changed: find the next provider */
+		/* the list may have changed: find the next older provider */
 		core = s->is_device ? NULL : s->reg->providers;
 		while (core && core->number >= number)
 			core = core->next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits
- * for one grace period and then for running calls, and frees only after that. It never fails for
- * lack of memory.
+ * for one grace period and then for running calls, and then frees memory. Unregistering needs no
+ * free memory.
  */
 #include "change.h"
 
@@ -37,7 +37,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	dkc_owner_registers(prov->owner);
 	mutex_lock(&reg->lock);
-	/* @prov may be reused memory of a provider that was freed without unregistering */
+	/* the memory at @prov may have contained a provider that was freed without unregistering */
 	had = dkc_provider_find(reg, prov);
 	if (prov->core || had || reg->shutdown) {
 		err = dkc_refuse(why, !prov->core && !had ? DK_WHY_SHUTDOWN :
@@ -118,7 +118,7 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 		return err;
 	dkc_accept(why);
 	/*
-	 * The registry of an unregistered provider may be freed, so it must not be used. A
+	 * If the provider is not registered, its registry may be freed and must not be used. A
 	 * caller that reads NULL also reads everything that the calls of the provider stored.
 	 * Pairs with unregistered() in dkc_wait(): selftests/model/message.pml.
 	 */

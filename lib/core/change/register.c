@@ -170,7 +170,7 @@ static int block_admit(struct dkc_registration *r)
 		return dkc_refuse_number(r->why, DK_WHY_BAD_BACKEND, r->backend);
 	if (r->n > DKC_MAX_BLOCK)
 		return dkc_refuse(r->why, DK_WHY_TABLE_SIZE, r->prov->name);
-	/* arrays are found by address, and an empty array may share another array's address */
+	/* arrays are found by address, but an empty array may share the address of another array */
 	if (!r->n && !r->dev && !r->fallback)
 		return 0;
 	b = dkc_block_alloc(r->impls, r->fallback ? l->num_entries : r->n, r->fallback);
@@ -300,8 +300,8 @@ static void definition_publish(struct dkc_registration *r)
 	smp_store_release(&op->definer, r->prov);
 	dkc_notify_op(op, r->prov, true);
 	/*
-	 * Ends all views, so that no reader mixes two definitions. Comparing tables would not
-	 * detect this, because both definitions may publish the same constant table.
+	 * Ends all views, so that no reader mixes two definitions. A reader that compared tables
+	 * might not notice a new definition: both may publish the same constant table.
 	 */
 	dkc_changed(reg, DKC_WHOLE_CHANGE);
 	dkc_op_unhold(op);

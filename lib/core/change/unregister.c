@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Unregisters definitions, arrays of functions (struct dk_impl) and backend fallbacks.
- * Unregistering never fails for lack of memory.
+ * Unregistering needs no free memory.
  */
 #include "change.h"
 
@@ -135,8 +135,8 @@ struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 }
 
 /*
- * If another provider has registered the array, the message names that provider and the first
- * function. Otherwise it names @prov.
+ * If another provider has registered the array, the message names the other provider and the first
+ * function. Otherwise the message names @prov.
  */
 static noinline int refuse_table(const struct dkc_provider *prov, const struct dk_impl *impls,
 				 struct dk_diag *why)

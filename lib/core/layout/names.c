@@ -76,7 +76,8 @@ const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
 }
 
 /*
- * True if PyTorch's parser accepts the key. It accepts only some of the keys that PyTorch prints.
+ * True if PyTorch's parser accepts the key. The parser accepts only some of the keys that PyTorch
+ * prints.
  */
 static bool parses_strictly(const struct dk_layout *l, unsigned int key)
 {
@@ -118,8 +119,8 @@ static bool find_key(const struct dk_layout *l, const char *name,
 }
 
 /*
- * Replaces names that exist only as enumerators in PyTorch's source. PyTorch neither prints nor
- * parses them.
+ * Replaces names that are only enumerators in PyTorch's source: PyTorch neither prints nor parses
+ * them.
  */
 static const char *enumerator_alias(const char *name)
 {

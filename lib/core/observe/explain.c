@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Explains the route of a call: what the mask removed, the result of each rule for the entry, and
- * how each registration affects the call (enum dk_bearing). To find this effect, the call is
- * routed again with the registration ignored, and the results are compared.
+ * how each registration affects the call (enum dk_bearing). To find the effect of a registration,
+ * the call is routed again as if the registration were absent, and the results are compared.
  */
 #include "observe.h"
 
@@ -20,8 +20,8 @@ static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)
 }
 
 /*
- * Masks the set by the rules, as dkc_mask_by_rules() does, and finds what serves the rest. Returns
- * -EAGAIN when the limit of the work is reached. The next call of this function then continues.
+ * Masks the set by the rules, as dkc_mask_by_rules() does, and finds what serves the masked set.
+ * Returns -EAGAIN when @work reaches @most_work. The next call of this function then continues.
  */
 static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 {
@@ -54,7 +54,7 @@ void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct 
 		.b = dk_keyset_backend(op->reg->layout, ex->merged),
 	};
 	route_begin(c, &c->outcome);
-	evaluated(c);		/* accounts for the evaluation in dkc_explain() */
+	evaluated(c);		/* for the evaluation that dkc_explain() made */
 }
 
 static void step_fill(struct dk_step *s, const struct dkc_reg *r)
@@ -108,7 +108,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 	s->rule = rule;
 	s->key = j.key;
 	s->verdict = j.verdict;
-	/* an earlier rule may have a function, but the table has no entry for the key */
+	/* the trimmed table has no entry for the key, even if an earlier rule has a function */
 	if (no_entry && (rule == DKC_RULE_NO_ENTRY || dkc_decides(&j)))
 		s->verdict = DK_VERDICT_NO_ENTRY;
 	if (rule > (no_entry ? DKC_RULE_NO_ENTRY : dkc_deciding_rule(&o->at, &decides)))
@@ -141,8 +141,8 @@ static int bearing_by_trial(struct dkc_case *c, const struct dkc_reg *r)
 }
 
 /*
- * Registrations that are offline, overridden, or of a device other than the call's cannot change
- * the route. All others are tried.
+ * A registration cannot change the route if it is offline or overridden, or if it belongs to a
+ * device other than the call's. For all other registrations, the call is routed again.
  */
 static int bearing_of(struct dkc_case *c, const struct dkc_reg *r, bool is_top)
 {

@@ -110,7 +110,7 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	dkc_assert_writer(reg);
 	r->raw.bits = dk__raw(objs, n);
 	err = dkc_find(op, table, &req);
-	/* calls of an undefined operator fail, but its functions are reported */
+	/* calls of an undefined operator fail, but the route is reported as if it were defined */
 	if (table->kind == DKC_TABLE_UNDEFINED && dkc_deref_locked(op->base, op->reg))
 		dkc_find(op, dkc_deref_locked(op->base, op->reg), &req);
 	if (!err && (op->flags & DK_OP_SAME_DEVICE) &&

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Changes. A change builds the tables of all operators that it affects and then publishes each by
- * storing one pointer. It can be cancelled before the first store. After that, no step fails.
+ * Changes. A change builds the tables of all operators that it affects, and then publishes each
+ * table by storing one pointer. Before the first store the change can be cancelled. After that
+ * store no step fails.
  */
 #include "state.h"
 
 /*
- * Changes the state of the block in two halves. dkc_changed() counts each half. A view (struct
- * dkc_view) shows the block in the state that the block had when the view began. Each state is
- * stored only after the half before it was counted. So if a reader has loaded a state, the
- * reader's view holds only if the view includes the half before that state. Model:
- * selftests/model/view.pml.
+ * Changes the state of the block in two halves, each of which dkc_changed() counts. A reader treats
+ * the block as live or removed by the state that it loads and by the number of halves in its view
+ * (struct dkc_view). The second state is stored only after the first half was counted. So if a
+ * reader has loaded the second state, its view holds only if the view includes the first half.
+ * Model: selftests/model/view.pml.
  */
 void dkc_block_set_live(struct dkc_block *b, bool live)
 {
@@ -104,8 +105,8 @@ void dkc_change_cancel(struct dkc_change *ch)
 }
 
 /*
- * Returns the full table with counters. If it cannot be allocated, returns a table that sends all
- * calls to the slow path, which counts them.
+ * Returns a full table with counters. If allocation fails, returns a table that sends all calls to
+ * the slow path, which counts them, too.
  */
 static const struct dkc_table *table_counted(struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
@@ -118,7 +119,7 @@ static const struct dkc_table *table_counted(struct dk_op *op, const struct dkc_
 	return table ? table : dkc_table_bypass(op->flags);
 }
 
-/* Returns the table that calls use: the full one, one with counters, or a constant one. */
+/* Returns the table that calls use: the full table, a table with counters, or a constant table. */
 static const struct dkc_table *table_for_calls(struct dk_op *op, const struct dkc_table *full,
 					       bool may_sleep)
 {
@@ -139,7 +140,7 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table)
 
 	dkc_assert_writer(op->reg);
 	rcu_assign_pointer(op->table, table);
-	/* a full table other than @base is one with counters */
+	/* a full table other than @base has counters */
 	if (old->kind == DKC_TABLE_FULL && old != dkc_deref_locked(op->base, op->reg))
 		dkc_table_retire(op->reg, old);
 }
@@ -176,13 +177,13 @@ void dkc_change_watched(struct dk_registry *reg, bool more)
 	if (tables == reg->tables)
 		return;
 	reg->tables = tables;
-	/* removing a watcher does not wait for memory */
+	/* removing a watcher must not wait for memory */
 	dkc_change_tables(reg, more);
 }
 
 /*
- * Userspace is not notified when a tracer attaches, so calls are traced only after the next change
- * of the registry.
+ * In userspace nothing notifies the registry when a tracer attaches. So calls are traced only after
+ * the next change of the registry.
  */
 void dkc_change_traced(struct dk_registry *reg)
 {
@@ -214,7 +215,7 @@ void dkc_change_commit(struct dkc_change *ch)
 
 	while ((op = change_take(ch)))
 		op_publish(op, change_take_table(ch), true);
-	/* only after the loop: this may build tables with counters from the registrations */
+	/* after the loop, because this may build tables with counters from the registrations */
 	if (reg)
 		dkc_change_traced(reg);
 }
@@ -242,8 +243,8 @@ void dkc_change_force(struct dkc_change *ch)
 }
 
 /*
- * The number of slots of the table of names that are visited before the lock is released. Building
- * a table counts as DKC_REBUILD_TABLE slots.
+ * After visiting this number of slots of the table of names, the lock is released. Building a table
+ * counts as DKC_REBUILD_TABLE slots.
  */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16

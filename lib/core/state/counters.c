@@ -2,19 +2,19 @@
 /*
  * Counts how often each function served each operator.
  *
- * Counters are numbered from 1; number 0 means that there is no counter. A struct dkc_block has the
- * counters of its functions. An operator has a counter for calls without a function, and one for
- * each slot at which a backend fallback serves it. Counters are assigned before a table is
- * published, so that calls never allocate memory, and released when no call that uses them is
- * running. Calls without a counter of their own are added to the shared counter 0. While counting
- * is disabled, nothing has a counter.
+ * Counters are numbered from 1. A struct dkc_block has the counters of its functions. An operator
+ * has a counter for calls without a function, and one for each slot at which a backend fallback
+ * serves it. Counters are assigned before a table is published, so that calls never allocate
+ * memory. They are released when no call that uses them is running. If there was no memory for a
+ * counter, the number 0 stands for it: the shared counter 0 counts its calls. While counting is
+ * disabled, there are no counters.
  *
- * Each CPU or thread increments its own counters, in blocks of DKC_COUNTS. No other CPU or thread
- * writes them. The value of a counter is the sum over CPUs or threads minus its base, which is
- * that sum when the counter was assigned or reset. A reset changes only bases, so it loses no
- * call. When a function is unregistered, the values of its counters are added to withdrawn_counts
- * of the registry. A reset adds the values that it clears to past_counts. So the number of calls
- * since a reset is the sum of all increments minus past_counts, even if functions were
+ * Each CPU or thread increments its own copy of a counter, in blocks of DKC_COUNTS copies. No other
+ * CPU or thread writes this copy. The value of a counter is the sum of its copies minus its base.
+ * The base is the sum when the counter was assigned or reset. A reset changes only bases, so it
+ * loses no call. When a function is unregistered, the values of its counters are added to
+ * withdrawn_counts of the registry. A reset adds the values that it clears to past_counts. So the
+ * number of calls since a reset is the sum of all copies minus past_counts, even if functions were
  * unregistered.
  */
 #include "state.h"
@@ -53,8 +53,8 @@ static struct dkc_counter *counter_at(const struct dk_registry *reg, u32 n)
 }
 
 /*
- * Returns the number of increments of a counter, including those for functions that had it
- * before.
+ * Returns the number of increments of a counter, including increments for functions that had the
+ * counter before.
  */
 static u64 counter_sum(const struct dk_registry *reg, u32 n)
 {
@@ -148,7 +148,10 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/* Assigns a counter to calls that @prov serves or, if @prov is NULL, that nothing serves. */
+/*
+ * Assigns a counter to calls of a function of @prov. NULL stands for builtin fallbacks, and for
+ * calls without a function.
+ */
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {
@@ -357,8 +360,8 @@ void dkc_stats_withdraw_block(const struct dkc_block *b)
 }
 
 /*
- * Releases the counters of the block. If no call of a removed fallback can be running, also
- * releases the counters that operators have at slots without a fallback.
+ * Releases the counters of the block. If @b is the block of a fallback, and no call of a removed
+ * fallback can be running, also releases the operators' counters at slots without a fallback.
  */
 void dkc_stats_forget_block(struct dkc_block *b)
 {
@@ -381,7 +384,7 @@ void dkc_stats_forget_block(struct dkc_block *b)
 
 /* ---- all counters --------------------------------------------------------------- */
 
-/* A withdrawn block has counters, too, as long as its calls might be running. */
+/* Withdrawn blocks have counters, too, as long as their calls may be running. */
 static void blocks_drop(struct dk_registry *reg, struct dkc_block *b)
 {
 	for (; b; b = b->next)
@@ -445,7 +448,7 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 	u32 end = reg->counters->num * DKC_COUNTS, cost;
 
 	dkc_assert_writer(reg);
-	/* read past_counts only here: a later reset changes past_counts, but no counter_sum() */
+	/* read past_counts only here: a later reset changes past_counts, but no sum of a counter */
 	if (c->times_counted != reg->times_counted) {
 		c->times_counted = reg->times_counted;
 		c->starts++;

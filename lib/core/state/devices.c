@@ -102,9 +102,8 @@ static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 }
 
 /*
- * @serves may belong to a device or backend that is being taken offline or brought online. The
- * state of that device or backend may be offline although the call has found @serves. So this
- * function treats the device and the backends of @serves as online.
+ * Treats the device and the backends of @serves as online. Their stored state may be offline,
+ * although the call has found @serves, while they are taken offline or brought online.
  */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)

@@ -2,8 +2,8 @@
 /*
  * Hooks around calls. The slow path runs them: a registry with hooks publishes tables that send
  * all calls to the slow path. The list of hooks is walked in a read-side critical section, and
- * unregistering waits for a grace period. The newest hooks are first and have the highest
- * number, so that one number stored in a call determines which hooks ran before the call.
+ * unregistering waits for a grace period. The newest hooks are first and have the highest number.
+ * A call stores one number: the hooks up to this number ran before the call.
  */
 #include "state.h"
 
@@ -182,8 +182,9 @@ static bool hooks_remove(struct dk_registry *reg, struct dk_hooks *h)
 	rcu_assign_pointer(*link, dkc_deref_locked(h->next, reg));
 	dkc_change_watched(reg, false);
 	/*
-	 * The last access to @h: another caller that loads NULL in dk_hooks_unregister() may free
-	 * it. Pairs with smp_load_acquire() there. Model: selftests/model/message.pml.
+	 * The last access to @h: after this store, another caller of dk_hooks_unregister() may
+	 * load NULL and free @h. Pairs with its smp_load_acquire(). Model:
+	 * selftests/model/message.pml.
 	 */
 	smp_store_release(&h->reg, NULL);
 	return true;
@@ -205,7 +206,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		found = hooks_remove(reg, h);
 		mutex_unlock(&reg->lock);
 	}
-	/* wait even if another caller unlinked the hooks: after this, no call uses them */
+	/* wait, even if another caller unlinked the hooks, until no call uses them */
 	synchronize_rcu();
 	if (!found)
 		return dkc_refuse(why, DK_WHY_NOT_HOOKED, NULL);

@@ -7,7 +7,7 @@
 
 static struct dk_op removed;	/* in the slots of removed operators */
 
-/* Compares names of the same length word by word. The last word overlaps the one before it. */
+/* Compares names of the same length word by word. The last word may overlap the word before it. */
 static inline bool same_name(const char *a, const char *b, size_t len)
 {
 	u64 x, y;
@@ -108,8 +108,8 @@ static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 }
 
 /*
- * Makes sure that there is a free slot for one more name. Replaces a table that is three quarters
- * full.
+ * Makes sure that there is a free slot for one more name. If the table is three quarters full,
+ * replaces it.
  */
 static int optab_reserve(struct dk_registry *reg)
 {
@@ -179,9 +179,9 @@ static void optab_remove(struct dk_op *op)
 }
 
 /*
- * Frees an unused operator, unless a declaration is being bound to it. This function stores
- * @dead, and then loads @pinned. op_keep() stores @pinned, and then loads @dead. Both execute
- * smp_mb() between the store and the load, so at least one of them loads what the other stored.
+ * Frees an unused operator, unless a declaration is being bound to it. This function stores @dead
+ * and then loads @pinned. op_keep() stores @pinned and then loads @dead. Both execute smp_mb()
+ * between the store and the load. So at least one of them loads what the other stored.
  */
 void dkc_op_release(struct dk_op *op)
 {
@@ -218,8 +218,8 @@ static bool op_replaceable(const struct dk_op *op)
 }
 
 /*
- * True if the declarations bound to an operator fit a new definition. They were bound while the
- * operator was defined, so its class is known.
+ * True if the declarations bound to an operator fit a new definition. The operator was defined when
+ * they were bound, so its class is known.
  */
 static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
 			unsigned int flags)
@@ -230,8 +230,8 @@ static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
 
 /*
  * Returns an operator that is not in the table of names yet: a replaced operator of the same name
- * if one fits, otherwise a new one. Replaced operators are freed only with the registry. So a name
- * has at most one operator for each signature and class.
+ * if one fits, otherwise a new operator. Replaced operators are freed only with the registry.
+ * Because they are reused, a name has at most one operator for each signature and class.
  */
 static struct dk_op *op_reuse_or_new(struct dk_registry *reg, const struct dk_op_decl *decl,
 				     unsigned int flags)
@@ -320,10 +320,10 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
 	smp_mb();
-	/* if the operator was undefined meanwhile, its next definition can have other flags */
+	/* do not bind to an operator that was undefined meanwhile: its class may change */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
-	/* boxed calls by name need a mark, even if there is no text to compare */
+	/* the fast path of boxed calls needs a mark, even if there is no text to compare */
 	if (!decl->sig)
 		WRITE_ONCE(decl->sig_mark, sig);
 	/* if the signatures were not compared here, the slow path compares them on every call */

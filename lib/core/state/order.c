@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Keeps the operators sorted by name, for listings, in a treap. It is a binary search tree by
- * name, and a heap by the names' hashes, which keep it as balanced as if names were inserted in
- * random order. Each operator also points to the one after it, for walks. The first listing
- * inserts all operators. From then on an operator is inserted when it is added to the table of
- * names.
+ * Keeps the operators sorted by name, for listings, in a treap: a binary search tree by name that
+ * is also a heap by the hashes of the names. The heap keeps the tree as balanced as if the names
+ * had been inserted in random order. For walks, each operator also points to the next one. The
+ * first listing inserts all operators. After that, an operator is inserted when it is added to the
+ * table of names.
  */
 #include "state.h"
 

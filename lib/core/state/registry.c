@@ -139,7 +139,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->scratch = dkc_scratch_make(l);
 	reg->builtin = kvcalloc(l->num_entries, sizeof(*reg->builtin), GFP_KERNEL);
 	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
-	/* after its entries, a trimmed table has one byte for all keys without an entry */
+	/* a trimmed table has one more byte, for all keys without an entry */
 	reg->index_entries = dkc_table_entries(l) + l->trimmed;
 	/* dk__lookup() reads a byte at a position of v1, even if the layout is another one */
 	if (reg->index_entries <= DK_NUM_ENTRIES)

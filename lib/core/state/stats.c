@@ -53,7 +53,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	if (s)
 		dkc_change_watched(reg, false);
 	mutex_unlock(&reg->lock);
-	/* wait even if another caller detached the counters: after this, no call uses them */
+	/* wait, even if another caller detached the counters, until no call uses them */
 	synchronize_rcu();
 	dkc_stats_free(s);
 	return 0;

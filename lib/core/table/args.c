@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Argument descriptions of operators. Boxed functions read a copy of the definition's
- * description: dk_op_undefine() does not wait for calls, and after it returns the definer may free
- * the original. An operator keeps a copy of each description that it was ever defined with, the
- * current one first. A definition with an equal description reuses the old copy.
+ * Argument descriptions of operators. Boxed functions read a copy of the definition's description.
+ * They cannot read the original: dk_op_undefine() does not wait for calls, and the original may be
+ * freed when it returns. An operator keeps a copy of each description that it was ever defined
+ * with, the current one first. A definition with an equal description reuses the old copy.
  */
 #include "table.h"
 

@@ -85,10 +85,6 @@ static const struct dkc_reg *walk_next(const struct dk_op *op, const struct dkc_
 	return dkc_reg_walk(op, r);
 }
 
-/*
- * Returns the next registration at the key of @r or, if there is none, the first one at the next
- * key.
- */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = r, *next = NULL;

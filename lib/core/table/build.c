@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Builds the indexes of tables: the id of the function that serves each entry, and the masks. An
- * index is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
- * result is the same as that of dkc_evaluate() for each entry.
+ * Builds the indexes of tables: the id of the function that serves each entry, and the masks. The
+ * rules are applied in the order of precedence, each to a whole set of slots. The result for each
+ * entry is the same as that of dkc_evaluate().
  *
  * An index depends only on the slots and alias keys at which functions are registered, and on the
- * slots of backend fallbacks. These form its index key, which is collected first. Tables with equal
+ * slots of backend fallbacks. These are collected first, and form the index key. Tables with equal
  * index keys share an index, so most tables need no index of their own.
  */
 #include "table.h"
@@ -52,9 +52,9 @@ static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 }
 
 /*
- * It is enough to compare the sets of slots. The fallback of a provider never replaces that of
- * another provider. So a slot with a function before and after a change has the same function. A
- * fallthrough may be replaced by another fallthrough, but no table points to fallthroughs.
+ * It is enough to compare the sets of slots. One change never replaces the fallback of a provider
+ * by that of another. So if a slot has a function before and after a change, it is the same
+ * function. A fallthrough may be replaced by another one, but no table points to fallthroughs.
  */
 bool dkc_fallbacks_changed(struct dk_registry *reg)
 {
@@ -254,8 +254,8 @@ static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *s
 }
 
 /*
- * An alias serves those of its slots that no rule of higher precedence serves. Returns true if it
- * serves any.
+ * An alias serves those of its slots that no rule of higher precedence serves. Returns true if the
+ * alias serves any slot.
  */
 static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
 			enum dkc_alias alias, u8 *ids)
@@ -279,8 +279,8 @@ static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
 }
 
 /*
- * Assigns ids to the slots of a set: if @each, consecutive ids from @id on, otherwise @id to all.
- * Returns the next free id.
+ * Assigns ids to the slots of a set: consecutive ids from @id on if @each, otherwise @id to all
+ * slots. Returns the next free id.
  */
 static unsigned int number_slots(const struct dkc_scratch *sc, const u64 *slots, bool each,
 				 u8 *ids, unsigned int id)
@@ -309,7 +309,7 @@ static unsigned int number_group(const struct dkc_scratch *sc, enum dkc_group gr
 
 /*
  * Excludes the functionalities whose entries are fallthroughs from the masks. A per-backend
- * functionality is excluded only from the mask of the backend of the entry.
+ * functionality is excluded only from the mask of the entry's backend.
  */
 static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 			struct dkc_index *index)

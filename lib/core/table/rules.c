@@ -2,8 +2,8 @@
 /*
  * The evaluator applies PyTorch's rules of precedence to one table entry: SEMANTICS 7.2.
  *
- * Explanations use it, and so do calls of operators whose table could not be built. Tests check
- * tables against it.
+ * Explanations use the evaluator, and so do calls of operators whose table could not be built.
+ * Tests compare tables with its results.
  */
 #include "rules.h"
 
@@ -165,9 +165,7 @@ static void serve(struct dkc_rule_result *j, const struct dkc_reg *r,
 	j->pick.prov = prov;
 }
 
-/*
- * Applies a rule for an alias: the function at the alias key serves the entries in the alias set.
- */
+/* Applies a rule for an alias, whose function serves the entries in the alias set. */
 static void rule_alias(const struct dkc_at *at, enum dkc_alias alias, struct dkc_rule_result *j)
 {
 	static const u8 provenances[DKC_NUM_ALIASES] = {

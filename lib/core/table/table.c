@@ -139,7 +139,7 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 	struct dkc_table *r = (struct dkc_table *)table;
 	const struct dkc_index *index = r->index;
 
-	/* A table must be recorded as replaced before its index is freed. */
+	/* Retire the table before its index is freed. */
 	if (published)
 		dkc_free_table_rcu(r);
 	else
@@ -148,8 +148,8 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Makes device tables of @size slots, and fills all of them with @none. Fails if @none is NULL,
- * that is, if its allocation failed. Frees @none on failure.
+ * Makes device tables of @size slots, and fills all slots with @none, which is NULL if its
+ * allocation failed. On failure, returns NULL and frees @none.
  */
 static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
 						    const struct dkc_table *none, bool may_sleep)
@@ -172,8 +172,8 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 }
 
 /*
- * Returns true if, with @size slots, each device gets the slot that its calls read first. @size is
- * at most 64.
+ * True if, with @size slots, each device gets the slot that its calls read first. @size is at most
+ * 64.
  */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
@@ -190,8 +190,8 @@ static bool all_in_place(const struct dk_op *op, u32 size)
 }
 
 /*
- * Returns a number of slots of which at most half are used. Returns up to four times as many slots
- * if calls can then find every device without a search.
+ * Returns a number of slots of which at most half will be used. Returns up to four times as many
+ * slots if this lets calls find every device without a search.
  */
 static u32 num_slots_for(const struct dk_op *op, u32 n)
 {
@@ -234,9 +234,9 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Returns a table without entries that points to the device tables. It has the index of @one, a
- * device table. If the table of a call's device has the same index, the call need not look up its
- * keyset again.
+ * Returns a table without entries that points to the device tables and has the index of @one, which
+ * is one of them. A call need not look up its keyset again if the table of its device has the same
+ * index.
  */
 static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_device_tables *tab,
 					  const struct dkc_table *one, bool may_sleep)
