@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When a module is unloaded, unregisters what it has left registered. A registration takes no
- * reference on the module, so that the module's exit function can run and unregister. What
- * the exit function leaves registered is unregistered here, in all registries, before the text
- * of the module is freed. Like dk_provider_unregister(), this waits for the provider's
- * running calls.
+ * reference on the module, so that the module's exit function can run and unregister. What the
+ * exit function leaves registered is unregistered here, in all registries, before the module's
+ * text is freed. Like dk_provider_unregister(), unregistering here waits for running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -72,8 +71,8 @@ static struct dk_registry *visit_one(const struct module *mod)
 }
 
 /*
- * dk_registry_free() also takes the lock of the list, so it cannot free the registry while
- * mutex_unlock() of the registry's own lock is running here.
+ * Takes the lock of the list, which dk_registry_free() takes, too. So the registry cannot be freed
+ * while mutex_unlock() of its own lock is still running here.
  */
 static void visit_end(struct dk_registry *reg)
 {
@@ -96,9 +95,9 @@ static bool find_left(struct dk_registry *reg, const struct module *mod, char na
 }
 
 /*
- * Called by the module notifier, with the notifier's lock held. Loading or unloading
- * another module needs this lock, so other modules may have to wait until the
- * provider's calls have returned. The messages are therefore printed before the wait.
+ * Called by the module notifier, with the notifier's lock held. Loading and unloading other
+ * modules needs this lock, and may have to wait until the provider's calls have returned. So the
+ * messages are printed before the wait.
  */
 void dkc_module_cleanup(const struct module *mod)
 {

@@ -3,15 +3,15 @@
  * The gate of the kernel module records which task is running a function of which provider.
  *
  * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call takes the
- * next slot with preemption disabled, so that no two tasks take the same slot, and frees the
+ * next slot with preemption disabled, so that no two tasks take the same slot. The call frees the
  * slot when it returns, on any CPU. Taking and freeing a slot use no lock. They write no cache
  * line that another CPU uses, unless the task has migrated meanwhile. A call that finds no free
  * slot is added to the overflow list of its CPU.
  *
- * A task that waits for the calls of a provider reads all slots and overflow lists. Before
- * that, it has unpublished the functions and waited for a grace period, so every call that
- * found them is recorded. A deferred call is added to a list before its function returns,
- * and stays there until it is completed.
+ * A task that waits for the calls of a provider first unpublishes the functions and waits for a
+ * grace period. After that, every call that found these functions is recorded, and the task reads
+ * all slots and overflow lists. A deferred call is added to a list before its function returns,
+ * and stays in the list until it is completed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +31,7 @@
 #include "../lib/core/change/change.h"
 #include "gate.h"
 
-/* If this many calls that were entered on a CPU are in flight, the next call takes a lock. */
+/* If this many calls that were entered on one CPU are in flight, its next call takes a lock. */
 #define GATE_SLOTS	16
 
 struct gate_slot {
@@ -70,10 +70,10 @@ struct gate_overflow {
 static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
 
 /*
- * Wait queues, hashed by address. A waiter is in two queues. The queue of the provider is
- * woken when a call returns. The queue of the registry is woken when a device or backend
- * goes offline or online. Waiters for other providers are mostly in other queues, so a
- * call that returns does not take the locks of these queues.
+ * Wait queues, hashed by address. A waiter is in two queues. The queue of the provider is woken
+ * when a call of the provider returns. The queue of the registry is woken when a device or backend
+ * goes offline or online. Waiters for other providers are mostly in other queues, whose locks a
+ * returning call does not take.
  */
 #define GATE_QUEUE_BITS	6
 static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
@@ -121,9 +121,9 @@ void dkc_gate_init(void)
 }
 
 /*
- * Records a call in a free slot, with preemption disabled. The stores pair with the loads of
- * the same words in slot_read(). A reader that loads one of the new words also loads the new
- * @seq. A reader that loads the new @prov also loads the other new words. See
+ * Records a call in a free slot, with preemption disabled. The stores pair with the loads of the
+ * same words in slot_read(). If a reader loads one of the new words, its later load of @seq returns
+ * the new @seq. If it loads the new @prov, its later loads return the other new words. See
  * selftests/model/slot.pml.
  */
 static __always_inline void slot_take(struct gate_slot *slot, u64 *storage,
@@ -185,18 +185,17 @@ static __always_inline struct gate_slot *slot_next(void)
 
 #ifdef CONFIG_LOCKDEP
 /*
- * Each provider has a map, which lockdep treats as a lock. A call acquires the map for
- * reading, as if by trylock, because a call never waits. A wait for the provider's
- * calls acquires the map for writing: dkc_call_map_wait(). lockdep then reports a
- * possible deadlock if a task waits for calls while it holds a lock that one of the
- * functions takes. It also reports two functions that unregister each other's provider.
- * Some waits can end before the calls return: those with a deadline, and those for a
- * device or backend, which may be brought online again. These waits do not acquire the
- * map.
+ * Each provider has a map, which lockdep treats as a lock. A call acquires the map for reading, as
+ * if by trylock, because a call never waits. A wait for the provider's calls acquires the map for
+ * writing: dkc_call_map_wait(). lockdep then reports a possible deadlock if a task waits for calls
+ * while it holds a lock that one of the functions takes. It also reports two functions that
+ * unregister each other's provider. A wait does not acquire the map if it can end before the calls
+ * return. Such waits have a deadline, or are for a device or backend, which may be brought online
+ * again.
  *
- * lockdep has few entries for the locks that a task holds. Therefore only the outermost
- * call in a provider acquires the map, and only if enough entries are free. A call in
- * an overflow list does not acquire it.
+ * lockdep has few entries for the locks that a task holds. So only the outermost call in a provider
+ * acquires the map, and only if enough entries are free. A call in an overflow list does not
+ * acquire the map.
  */
 static void call_map_acquire(const u64 *storage, const struct dkc_reg *reg, unsigned long ip)
 {
@@ -210,7 +209,7 @@ static void call_map_acquire(const u64 *storage, const struct dkc_reg *reg, unsi
 		lock_acquire_shared_recursive(map, 0, 1, NULL, ip);
 }
 
-/* Called before the slot is freed, because the provider may be freed after that. */
+/* Called before the slot is freed. After that, the provider and its map may be freed. */
 static void call_map_release(const struct gate_slot *slot, unsigned long ip)
 {
 	struct dkc_provider *prov = (struct dkc_provider *)slot->prov;
@@ -249,8 +248,8 @@ static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 }
 
 /*
- * Called in the read-side critical section of a call that has found its function. Enters the
- * gate and ends the section. Copies the entry first, because the table may be freed after the
+ * Called in the read-side critical section of a call that has found its function. Copies the
+ * entry, because the table may be freed after the section. Then enters the gate and ends the
  * section.
  */
 void dk__to_gate(struct dk_call *c, struct dk__slot slot)
@@ -282,8 +281,8 @@ static wait_queue_head_t *queue_of(const void *on)
 }
 
 /*
- * Called for each waiter in a queue. Wakes the waiter if @key is NULL, or is the
- * address that it waits on.
+ * Called for each waiter in a queue. Wakes the waiter if @key is NULL or is the address that the
+ * waiter waits on.
  */
 static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
 		       void *key)
@@ -423,10 +422,10 @@ static bool any_deferred(const void *prov, dkc_inside_fn match, void *data)
 /* ---- waits --------------------------------------------------------------------- */
 
 /*
- * Reads a slot so that all words belong to one call. Returns false if the slot is free. Calls
- * may take and free the slot at the same time. Each call increments @seq before it stores other
- * words. So if @seq has the same value before and after the other loads, no word belongs to a
- * later call. The loads pair with the stores in slot_take() and leave_gate().
+ * Reads a slot so that all words belong to one call, although other calls may take and free the
+ * slot at the same time. Returns false if the slot is free. Each call increments @seq before it
+ * stores other words. So if @seq has the same value before and after the other loads, no word
+ * belongs to a later call. The loads pair with the stores in slot_take() and leave_gate().
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {
@@ -476,10 +475,10 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * The task of a recorded call is only compared, because it may already be freed: the call of a task
- * that an oops killed stays recorded. A new task at the same address is then mistaken for the old
- * one. If such a call is in an overflow list, its record was on the stack of the killed task, and
- * reading the list uses freed memory. Slots do not have this problem: they are static memory.
+ * The pointer to the task of a recorded call is only compared: if an oops kills a task inside a
+ * call, the call stays recorded, but the task is freed. A new task at the same address is then
+ * mistaken for the killed task. If such a call is in an overflow list, reading the list uses freed
+ * memory, because the record was on the stack of the killed task. Slots are static memory.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {

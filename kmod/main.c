@@ -56,9 +56,9 @@ static int __init dispatchkey_init(void)
 	if (err)
 		goto no_notifier;
 	/*
-	 * This must be the last step: requests are served as soon as the family is
-	 * registered. A dump that has begun may still run after the family is
-	 * unregistered, so loading must not fail after this step.
+	 * This must be the last step: requests are served as soon as the family is registered.
+	 * Loading must not fail after this step, because a dump that has begun may still run
+	 * after the family is unregistered.
 	 */
 	err = dk_nl_init();
 	if (err)
@@ -76,9 +76,9 @@ no_notifier:
 }
 
 /*
- * A module that uses symbols of this module holds a reference on it, so no such module is loaded
- * now. No rcu_barrier() is needed: memory is freed only with kvfree_rcu(), which calls no code of
- * this module.
+ * Modules that use symbols of this module hold references on it, so none of them is loaded now. No
+ * rcu_barrier() is needed: memory is freed only with kvfree_rcu(), which calls no code of this
+ * module.
  */
 static void __exit dispatchkey_exit(void)
 {

@@ -10,17 +10,16 @@
 #include "netlink_gen.c"
 
 /*
- * A copy of the generated operations to which dk_nl_init() adds done(). The generated code sets
- * done() only for Linux 6.2 and newer.
+ * A copy of the generated operations. dk_nl_init() adds done() to the copy, because the generated
+ * code sets done() only for Linux 6.2 and newer.
  */
 static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 
 /*
- * Commands run in parallel, and the registry has its own lock. While a command waits for calls,
- * no generic netlink family can be registered. While the registration of a family waits, the
- * kernel starts no command of any family. DRAIN_TIMEOUT_MS limits the waits for calls. With
- * resv_start_op 0, the kernel checks the reserved header fields of all commands. Only
- * commands older than that check need an exemption.
+ * Commands run in parallel, and the registry has its own lock. While a command waits for calls, no
+ * generic netlink family can be registered. While the registration of a family waits, the kernel
+ * starts no command of any family. So DRAIN_TIMEOUT_MS limits the waits for calls. With
+ * resv_start_op 0, the kernel checks the reserved header fields of all commands.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,
@@ -160,8 +159,7 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 }
 
 /*
- * Refuses a client that was built for another layout. In another layout, the numbers
- * of keys are different.
+ * Refuses a client that was built for another layout, in which keys have other numbers.
  */
 static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
@@ -378,7 +376,7 @@ int dk_nl_init(void)
 
 /*
  * Sending events uses the family. So this function first sends the queued events and stops events,
- * and then unregisters the family. No event can occur before dk_nl_init() has registered the
+ * and then unregisters the family. In dk_nl_init() no event can precede the registration of the
  * family, because drivers cannot use a module that is being loaded.
  */
 void dk_nl_exit(void)

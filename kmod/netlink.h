@@ -38,9 +38,8 @@ struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
 
 /*
- * Returns the value of cb->seq for a part of a dump. The kernel compares it with that
- * of the previous part, to detect changes during the dump. Never 0, which would turn
- * this check off.
+ * Returns the value of cb->seq for a part of a dump. The kernel compares it with the value for
+ * the previous part, to detect changes during the dump. Never 0, which would disable this check.
  */
 static inline u32 dk_nl_dump_seq(u64 generation)
 {

@@ -17,8 +17,8 @@
 /* ---- backends ----------------------------------------------------------------- */
 
 /*
- * Adds the names of at most MAX_PROVIDER_NAMES providers that have joined a backend. So many names
- * fit in any message.
+ * Adds the names of at most MAX_PROVIDER_NAMES providers that have joined a backend. This number of
+ * names fits in any message.
  */
 static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 {
@@ -121,7 +121,7 @@ static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 	return 0;
 }
 
-/* Returns the error for a number that no device has, or no longer has. */
+/* Returns the error for a number that belongs to no device, or to a device that is unregistered. */
 static int no_such_device(struct genl_info *info)
 {
 	return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],
@@ -241,7 +241,7 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 		return err;
 	if (c->read(s.number, name, &is_online))
 		return no_such_device(info);
-	/* allocate the answer before the change: once the change is made, it must be reported */
+	/* allocate the answer first, because a change that is made must also be reported */
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;

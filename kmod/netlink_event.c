@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Events: changes of the registry are sent to a multicast group. An event is queued in a
- * preallocated ring, so that queueing never sleeps, allocates or fails. A delayed work item
- * sends it some milliseconds later. Repeated events about the same object are merged into one
+ * preallocated ring, so that queueing never sleeps, allocates or fails. A delayed work item sends
+ * the event some milliseconds later. Repeated events about the same object are merged into one
  * message with a count.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -80,8 +80,8 @@ static struct dk_nl_event *event_at(u32 i)
 }
 
 /*
- * Returns the queued event with which @e is merged: the last one about the same object, if it
- * has the same kind and provider. Returns NULL if there is no such event.
+ * Returns the queued event with which @e is merged: the last event about the same object, if that
+ * event has the same kind and provider as @e. Returns NULL if there is no such event.
  */
 static struct dk_nl_event *event_to_merge(const struct dk_nl_event *e)
 {
@@ -182,8 +182,8 @@ static struct dkc_notifier notifier = { .notify = notify };
 /* ---- sending ------------------------------------------------------------------ */
 
 /*
- * Takes the oldest event. If none is left but events were lost, makes an event with
- * their number. Returns false if there is no event at all.
+ * Takes the oldest event. If no event is queued but events were lost, makes an event with the
+ * number of lost events. Otherwise returns false.
  */
 static bool event_take(struct dk_nl_event *e)
 {
@@ -242,7 +242,7 @@ static int fill_event(struct sk_buff *skb, const struct dk_nl_event *e)
 	return 0;
 }
 
-/* A receiver that is too slow gets ENOBUFS from its socket. Consumes @skb, which may be NULL. */
+/* Consumes @skb, which may be NULL. A receiver that is too slow gets ENOBUFS from its socket. */
 static void multicast(struct sk_buff *skb)
 {
 	if (skb)
@@ -305,7 +305,7 @@ void dk_nl_events_end(void)
 	mutex_unlock(&reg->lock);
 	/* send the queued events now: if they were lost, no later event could report this */
 	flush_delayed_work(&event_work);
-	/* if there was no memory for a message, the work has queued itself again */
+	/* if there was no memory for a message, the work item has queued itself again */
 	cancel_delayed_work_sync(&event_work);
 	kvfree(events.ring);
 }

@@ -153,7 +153,7 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 	do {
 		mutex_lock(&reg->lock);
 		cb->seq = dk_nl_dump_seq(reg->generation);
-		/* a change between here and the first message must also be detected */
+		/* also detect a change between here and the first message */
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
@@ -294,8 +294,8 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 
 /*
  * Does the same as sort_few(), with counting sort. Returns false if allocation fails. The memory is
- * not charged to the user: a user over the limit of its control group would sleep with the
- * registry's lock held. Because of the lock, only one request at a time uses such memory.
+ * not charged to the user, because a user over the limit of its control group would sleep with the
+ * registry's lock held. The lock also ensures that only one request at a time uses such memory.
  */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
@@ -344,8 +344,8 @@ bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 	const struct dkc_reg *r = impls->reg[i];
 
 	/*
-	 * Check this first: if the key's backend is offline, no newer function may serve, and
-	 * the loop would visit all of them.
+	 * Check this first. If the key's backend is offline, none of its functions may serve, and
+	 * the loop would visit all newer ones.
 	 */
 	if (!dkc_may_serve(r))
 		return false;
@@ -396,7 +396,7 @@ static int find_impl(struct dk_registry *reg, struct genl_info *info,
 	if (err)
 		return err;
 	*out = dkc_top(op, dev, nla_get_u32(key), NULL);
-	/* dkc_top() falls back to a function without a device */
+	/* dkc_top() also returns a function without a device */
 	if (!*out || dkc_block_of(*out)->dev != dev)
 		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL),
 				  -ENOENT);

@@ -15,9 +15,7 @@
  */
 #define DK_NL_MESSAGE_MAX	(SKB_WITH_OVERHEAD(32768) - NLMSG_HDRLEN - GENL_HDRLEN)
 
-/*
- * The numbers of the attributes of a function in an attribute set. 0: the set lacks the attribute.
- */
+/* The numbers of a function's attributes in an attribute set. 0: the set lacks the attribute. */
 struct dk_nl_impl_attrs {
 	u8 key;
 	u8 key_name;
@@ -56,7 +54,7 @@ struct dk_nl_impls {
 };
 
 /*
- * Fills @impls. Called with the registry's lock held, which the caller must hold until
+ * Fills @impls. Called with the registry's lock held, which the caller must not release before
  * dk_nl_impls_put(). Returns 0, or -ENOMEM with a message in extack. After a failure,
  * dk_nl_impls_put() is allowed but not needed.
  */
@@ -90,8 +88,8 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
 		       struct netlink_ext_ack *extack);
 /*
- * Looks up the device with @number, the value of @attr. Sets *@dev to NULL if @number is 0.
- * Called with the registry's lock held.
+ * Looks up the device with the number @number, which is the value of @attr. Sets *@dev to NULL if
+ * @number is 0. Called with the registry's lock held.
  */
 int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
 		 struct netlink_ext_ack *extack, struct dkc_device **dev);
@@ -108,13 +106,13 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 #define DK_NL_STARTS_MAX	8
 
 /*
- * The position of a walk through the registry. A walk spans several parts of a dump.
- * The position is stored at the beginning of cb->ctx. The registry's lock is released
- * between two parts, and within a part after DK_NL_WORK_MAX units of work. If the
- * registry changes while the lock is released, the next message has NLM_F_DUMP_INTR.
+ * The position of a walk through the registry. A walk can have several parts, which are parts of a
+ * dump. The position is stored at the beginning of cb->ctx. The registry's lock is released
+ * between two parts, and within a part after DK_NL_WORK_MAX units of work. If the registry changes
+ * while the lock is released, the next message has NLM_F_DUMP_INTR.
  */
 struct dk_nl_walk {
-	char *name;	/* of the last operator, in a walk of all; freed by dk_nl_walk_done() */
+	char *name;	/* the last operator, in a walk of all; freed by dk_nl_walk_done() */
 	u32 work;	/* work done in this critical section */
 	u32 item;	/* index of the operator's function or counter */
 	bool begun;	/* the walk has begun, in an earlier critical section */
@@ -127,13 +125,13 @@ struct dk_nl_dump {
 	const struct nlattr *prefix;	/* prefix of the names of operators, or NULL */
 	struct dk_nl_filter filter;
 	/*
-	 * Continues with the messages of an operator, with the registry's lock held. Returns
-	 * -EAGAIN if the lock must be released, -EMSGSIZE when the buffer is full, and 0 at
-	 * the end.
+	 * Adds the next messages about an operator, with the registry's lock held. Returns
+	 * -EAGAIN if the lock must be released, -EMSGSIZE if the buffer is full, and 0 after
+	 * the operator's last message.
 	 */
 	int (*fill)(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
 		    const struct dk_nl_dump *d);
-	/* Like fill(), for the messages after those of all operators. May be NULL. */
+	/* Like fill(), for the messages that follow the last operator. May be NULL. */
 	int (*fill_rest)(struct sk_buff *skb, struct netlink_callback *cb,
 			 const struct dk_nl_dump *d);
 };

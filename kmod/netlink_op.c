@@ -39,9 +39,7 @@ static int put_op(struct sk_buff *skb, struct dk_op *op)
 	return dk_nl_writer_commit(skb, &w, fits);
 }
 
-/*
- * Puts the schema, whose length is not limited. Returns -EMSGSIZE if no message has space for it.
- */
+/* Puts the schema, whose length is not limited. Returns -EMSGSIZE if it fits in no message. */
 static int put_schema(struct sk_buff *skb, const struct dk_op *op)
 {
 	const char *schema = op->decl ? op->decl->schema : NULL;
@@ -98,8 +96,8 @@ static int fill_answer(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * If the answer does not fit in the buffer, tries a buffer of DK_NL_MESSAGE_MAX bytes. An answer
- * that does not fit in that buffer is incomplete.
+ * If the answer does not fit in the buffer, tries a buffer of DK_NL_MESSAGE_MAX bytes. If the
+ * answer does not fit in the larger buffer either, it is sent incomplete.
  */
 int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
@@ -132,8 +130,8 @@ int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- dumps of operators ---------------------------------------------------------- */
 
 /*
- * True if a function of the operator passes the filter. If only a provider is given, the
- * operators that it defines pass, too.
+ * True if a function of the operator passes the filter. If the filter has only a provider, the
+ * operators that this provider defines pass, too.
  */
 static bool op_passes(const struct dk_op *op, const struct dk_nl_filter *f)
 {
@@ -150,7 +148,7 @@ static bool op_passes(const struct dk_op *op, const struct dk_nl_filter *f)
 	return false;
 }
 
-/* A schema that does not fit even an empty buffer is left out. */
+/* A schema that does not even fit in an empty buffer is left out. */
 static int dump_op(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
 		   const struct dk_nl_dump *d)
 {

@@ -38,9 +38,7 @@ static int read_keyset(const struct nlattr *attr, struct netlink_ext_ack *extack
 			  -EINVAL);
 }
 
-/*
- * Sets *@set to the keyset of a dense tensor on a device, the default for objects without a keyset.
- */
+/* Sets *@set to the default for an object without a keyset: a dense tensor on its device. */
 static int device_keyset(u32 number, const struct nlattr *attr,
 			 struct netlink_ext_ack *extack, struct dk_keyset *set)
 {
@@ -235,8 +233,8 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- dumps of steps ---------------------------------------------------------------- */
 
 /*
- * A dump of steps. The operator is looked up again each time the lock is taken. @c is set up again
- * for each part of the dump. The dump ends if the generation has changed.
+ * A dump of steps. Each time the lock is taken, the operator is looked up again. For each part of
+ * the dump, @c is set up again. If the generation has changed, the dump ends.
  */
 struct dk_nl_route_request {
 	struct dk_nl_dump dump;
@@ -245,9 +243,9 @@ struct dk_nl_route_request {
 };
 
 /*
- * The position of the dump. All steps are of one @generation. @step counts the steps before the
- * functions' steps, and @walk.item counts the functions' steps. The last step, after all
- * functions, is about the backend fallback.
+ * The position of the dump. All steps are of one @generation. @step counts the steps of the mask
+ * and of the rules, and @walk.item counts the steps after these: one for each function, and one for
+ * the backend fallback.
  */
 struct dk_nl_route_walk {
 	struct dk_nl_walk walk;
@@ -350,7 +348,7 @@ static int dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
 				       &r->call->step);
 		if (!err)
 			err = dump_step(skb, cb, r->call);
-		/* without a fallback there is no step for it */
+		/* -ENOENT: there is no fallback */
 		if (err && err != -ENOENT)
 			break;
 		w->item++;
@@ -377,7 +375,7 @@ static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct d
 		w->generation = op->reg->generation;
 	else if (w->generation != op->reg->generation)
 		return 0;
-	/* begin once for each part; while the generation stays, the explanation stays valid */
+	/* begin once for each part; the explanation stays valid until the generation changes */
 	if (r->c.op != op) {
 		c->op = op;
 		dkc_explain(op, c->included, c->excluded, c->objs, c->n, &c->ex);

@@ -43,7 +43,7 @@ bool dk_nl_may_read_counters(struct sk_buff *request)
 
 /* ---- state and total -------------------------------------------------------------- */
 
-/* Returns the work to read a counter, which has a part on every CPU. */
+/* Returns the cost of reading a counter, which has a part on every CPU. */
 static u32 counter_work(void)
 {
 	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);
@@ -57,7 +57,7 @@ bool dk_nl_calls(struct dkc_calls *c)
 
 	do {
 		mutex_lock(&reg->lock);
-		/* restart the sum after a change, because the sum would lack new functions */
+		/* restart the sum after a change: it would lack new functions */
 		if (c->provider && reg->generation != generation && c->starts < DK_NL_STARTS_MAX)
 			c->times_counted = 0;
 		generation = reg->generation;
@@ -187,9 +187,9 @@ static int fill_stat(struct sk_buff *skb, const struct dk_op *op,
 }
 
 /*
- * Sets *@s to counter @i of an operator. The counters are in this order: those of functions,
- * those of backend fallbacks, and that of calls that nothing served. Returns false if there is
- * no counter @i.
+ * Sets *@s to counter @i of an operator, in this order: the counters of functions, the counters of
+ * backend fallbacks, and the counter of calls that nothing served. Returns false if there is no
+ * counter @i.
  */
 static bool stat_at(const struct dk_op *op, const struct dk_nl_impls *impls,
 		    u32 i, struct dk_nl_stat *s)

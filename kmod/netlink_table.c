@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command table-get reports the table of an operator, as runs of consecutive entries that
- * have the same function by the same rule.
+ * The command table-get reports the table of an operator as runs. A run is consecutive entries
+ * that have the same function by the same rule.
  */
 #include <linux/sched/signal.h>
 
@@ -30,8 +30,8 @@ static bool is_same_function(const struct dkc_pick *a, const struct dkc_pick *b)
 }
 
 /*
- * The position of a walk: in the run that begins at @first and includes all entries before
- * @next. The lock may be released before the end of the run is found.
+ * The position of a walk. The current run begins at @first. All entries before @next are known to
+ * belong to it. The lock may be released before the end of the run is found.
  */
 struct dk_nl_table_walk {
 	struct dk_nl_walk walk;
@@ -40,7 +40,7 @@ struct dk_nl_table_walk {
 	u32 device;		/* the result of table_device() */
 };
 
-/* Returns at most the limit of work in one critical section, so that sums do not overflow. */
+/* Returns the cost of an evaluation. It is limited, so that sums do not overflow. */
 static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
 {
 	return min_t(u32, dkc_evaluation_work(op, dev), DK_NL_WORK_MAX);
@@ -70,8 +70,8 @@ static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 }
 
 /*
- * Advances to the next run. Accounts for the two evaluations for which run_end() has not
- * accounted: that of the first entry, and that of the entry after the last one.
+ * Advances to the next run. Accounts for two evaluations that run_end() did not account for: the
+ * first entry of the run, and the entry after the run.
  */
 static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
 		    const struct dkc_device *dev)

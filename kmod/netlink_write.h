@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes attributes into the tailroom of a message. nla_put() checks and extends the
- * message for each attribute, which costs five times as much as the copy. Here the
- * attributes of one object are written first. Then the message is extended once, or not
- * at all if the attributes did not fit.
+ * Writes attributes into the tailroom of a message. nla_put() checks and extends the message for
+ * each attribute, which costs five times as much as copying the attribute. Here the attributes of
+ * one object are written first. If all of them fit, the message is then extended once.
  */
 #ifndef _DK_NETLINK_WRITE_H
 #define _DK_NETLINK_WRITE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Defines the tracepoints. Names of keys and devices are looked up here, only while a
+ * Defines the tracepoints. The names of keys and devices are looked up here, and only if a
  * tracepoint is enabled.
  */
 #include "../lib/core/change/change.h"

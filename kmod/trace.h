@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints. They record names and numbers only: no kernel address is exposed. Strings
- * are dynamic arrays, since the arguments of __assign_str() depend on the kernel version.
+ * Tracepoints. They record only names and numbers, so they expose no kernel address. Strings are
+ * dynamic arrays, because the arguments of __assign_str() depend on the kernel version.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM dispatchkey

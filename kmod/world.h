@@ -47,7 +47,7 @@ void dkc_notice_wait(const char *prov, const char *call);
 #define dkc_clear_and_wake(p)						\
 	do {								\
 		smp_store_release(p, 0);	/* pairs with dkc_wait_zero() */ \
-		smp_mb();	/* a waiter is queued, or reads the 0 */ \
+		smp_mb();	/* each waiter is queued, or reads the 0 */ \
 		wake_up_var(p);						\
 	} while (0)
 #define dkc_cancel_off(was)	(*(was) = 0)
