@@ -2,9 +2,10 @@
 /*
  * Implements the counters in userspace. Each thread counts in its own part of each block of
  * counters. A thread's parts are allocated together with its record at the gate. The thread that
- * makes a new block allocates the parts of all threads. So later calls do not allocate. A thread
- * that lacks a part because an allocation failed has no slots. Its calls take the slow path, which
- * counts a call as lost if the part is missing. When a thread ends, its counts remain.
+ * makes a new block allocates the parts of all threads. So later calls do not allocate. If an
+ * allocation fails, the thread lacks a part and gets no slots: its calls take the slow path, and
+ * those that would count in the missing part are counted as lost. When a thread ends, its counts
+ * remain.
  *
  * In this file, "threads" are threads with a record at the gate, and "the lock" is the gate's lock.
  */
@@ -59,8 +60,8 @@ void dkc_count_add(const struct dk__count *at)
 	}
 	t = counts_self;
 	/*
-	 * Pairs with rcu_assign_pointer() in part_give(): a table whose calls count in a new
-	 * block is published after the parts of the block.
+	 * Pairs with rcu_assign_pointer() in part_give(): the parts of a new block are published
+	 * before a table whose calls count in the block.
 	 */
 	smp_rmb();
 	n = part_of(t, at->block);
@@ -146,8 +147,8 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 		return false;
 	part = part_alloc();
 	/*
-	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() uses a
-	 * plain load, after a load-acquire of @incomplete or of a table. Both are
+	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() loads the pointer
+	 * with a plain load, after a load-acquire of @incomplete or of a table. Both of these are
 	 * stored after the part.
 	 */
 	rcu_assign_pointer(t->parts->part[id], part);
@@ -178,7 +179,7 @@ static bool parts_give(struct dkc_thread_counts *t)
 	return true;
 }
 
-/* Retries the allocation for threads that lack parts. A thread gets slots once it has all parts. */
+/* Retries the allocation for threads that lack parts. A thread with all parts gets slots. */
 static void threads_complete(void)
 {
 	struct dkc_thread_counts *t;

@@ -4,26 +4,26 @@
  * for them. Its slots protect the tables that calls use, and record which provider each call is
  * inside.
  *
- * Each thread has a record with slots. The only shared memory that a call writes is one slot.
- * The call stores the address of the operator's table there, with SLOT_TABLE set, and then
- * the address of the table entry that it has found. The slot is cleared when the function
- * returns. An entry is a part of its table's memory and points to the registration, which
- * leads to the provider. So the slots show which tables are in use and which threads are
- * inside a provider.
+ * Each thread has a record with slots. The only shared memory that a call writes is one slot. The
+ * call first stores the address of the operator's table in the slot, with SLOT_TABLE set. When it
+ * has found a table entry, it stores the address of the entry instead. The slot is cleared when the
+ * function returns. An entry is a part of its table's memory, and points to the registration, which
+ * leads to the provider. So the slots show which tables are in use and which threads are inside a
+ * provider.
  *
- * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
- * nest. Calls on the slow path may end in any order. They take slots from the last one
- * downwards. They use a copy of the entry on the stack, or apply the rules without a table, so they
- * store the registration, with SLOT_REG set.
+ * Calls on the fast path nest, so dk__begin() reserves slots from the first one upwards. Calls on
+ * the slow path may end in any order, so they take slots from the last one downwards. A call on the
+ * slow path does not use the entry in the table, so it stores the address of the registration, with
+ * SLOT_REG set.
  *
- * A call on the fast path stores its slot and then reads the table again, with only a
- * compiler barrier in between. A writer publishes a table, runs membarrier() and then
- * reads the slots: see selftests/model/slots.pml. Without membarrier() no call takes the
- * fast path. On the slow path, a liburcu read-side critical section protects the table until the
- * slot is stored.
+ * A call on the fast path stores its slot and then reads the table again, with only a compiler
+ * barrier in between. A writer publishes a table, runs membarrier() and then reads the slots: see
+ * selftests/model/slots.pml. Without membarrier() no call takes the fast path. On the slow path, a
+ * liburcu read-side critical section protects the table until the slot is stored.
  *
- * Once a thread has its record, entering and leaving are async-signal-safe: a signal handler
- * reserves a slot that the interrupted code has not reserved, and frees it before it returns.
+ * After a thread has got its record, entering and leaving a call are async-signal-safe: a signal
+ * handler reserves a slot that the interrupted code has not reserved, and frees the slot before
+ * the handler returns.
  */
 #include "private.h"
 #include "core/change/change.h"
@@ -39,14 +39,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* If a thread has more nested calls than GATE_SLOTS, entering a call takes a lock. */
+/* A thread with this number of calls in flight takes a lock to enter another call. */
 #define GATE_SLOTS	64
 #define CACHE_LINE	64
 
 /* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
-/* The value of word 0 of the storage after the call was left. */
+/* Word 0 of a call's storage after the call was left. */
 #define LEFT		1
 
 /* For functions that most calls do not need. */
@@ -72,7 +72,7 @@ struct gate_overflow {
 	const struct dkc_reg *reg;
 	const void *op;
 	struct gate_record *record;	/* the record of the thread that entered the call */
-	void *next;	/* a struct gate_overflow; gcc's LTO fails if the pointers have that type */
+	void *next;	/* a struct gate_overflow, but with this type gcc's LTO would fail */
 	void *prev;
 } __attribute__((may_alias));
 
@@ -83,7 +83,7 @@ static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
 
-/* Programs may have a copy of this table, by a copy relocation, so its type must not change. */
+/* A copy relocation may copy this table into the program, so its type must not change. */
 const struct dk__table dk__no_table = {
 	.index = (const struct dk__index *)&dkc_index_of_none,
 	.first_direct = DK__NOT_DIRECT,
@@ -180,12 +180,13 @@ static bool record_in_use(const struct gate_record *r)
 }
 
 /*
- * The destructor of the pthread key. Destructors of different keys run in any order. A later one
- * may leave a call that the thread is still inside, and liburcu's destructor needs the record. So
- * this function sets the key again, and pthreads calls this function again in the next round. POSIX
- * limits the number of rounds. The last round is not used, because ThreadSanitizer has ended the
- * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call.
- * After the call is left, another thread that makes its first call frees the record.
+ * The destructor of the pthread key. Destructors of different keys run in any order. If the thread
+ * is still inside a call, a later destructor may leave the call. Also, liburcu's destructor needs
+ * the record. So this function sets the key again, and pthreads calls this function again in the
+ * next round. POSIX limits the number of rounds. The last round is not used, because
+ * ThreadSanitizer has ended the thread by then. After LAST_ROUND the record outlives the thread,
+ * and drains report the call. If the call is left later, another thread that makes its first call
+ * frees the record.
  */
 static COLD void thread_exit(void *data)
 {
@@ -220,9 +221,9 @@ static COLD void thread_exit(void *data)
 }
 
 /*
- * True if the thread of a record is known to have ended. The kernel may have given its ID to a new
- * thread. If the caller is this new thread, the record belongs to the old thread, because the
- * caller has no record.
+ * True if the thread of a record is known to have ended. The kernel may have given the thread's ID
+ * to another thread. The caller has no record yet, so a record with the caller's ID belongs to a
+ * thread that has ended.
  */
 static bool has_ended(const struct gate_record *r)
 {
@@ -234,9 +235,7 @@ static bool has_ended(const struct gate_record *r)
 	return ended;
 }
 
-/*
- * Frees records of threads that have ended. Called with the lock held by a thread without a record.
- */
+/* Frees records of threads that have ended. The caller holds the lock, and has no record. */
 static void free_outliving(void)
 {
 	struct gate_record *r, *next;
@@ -336,9 +335,10 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 }
 
 /*
- * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL
- * if there is none. A signal handler may run between any two instructions, and take a slot on the
- * fast or the slow path. So @limit is lowered first, which keeps the fast path off the slot.
+ * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL if
+ * there is no such slot. A signal handler may run between any two instructions, and take a slot on
+ * the fast or the slow path. So @limit is lowered first: then the fast path of a handler does not
+ * take the slot.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
@@ -361,8 +361,8 @@ static inline const void **slot_take(const struct dkc_reg *reg)
 }
 
 /*
- * Raises the limit, which the fast path has reached, to the lowest slot that the slow path
- * still uses.
+ * Called when the fast path has reached the limit. Raises the limit to the lowest slot that the
+ * slow path still uses.
  */
 static COLD void limit_raise(struct gate_record *r)
 {
@@ -408,7 +408,7 @@ static void inside(struct dkc_inside *in, const struct dkc_reg *reg, const void 
 	in->op = op;
 }
 
-/* Reads a slot. Returns false if the slot is free, or if its call has not found an entry yet. */
+/* Reads a slot. Returns false if the slot is free, or if its call is still looking up an entry. */
 static bool slot_read(const void *const *slot, struct dkc_inside *in)
 {
 	/* pairs with the release in slot_take(), dk__enter() and where the slot is freed */
@@ -424,9 +424,9 @@ static bool slot_read(const void *const *slot, struct dkc_inside *in)
 }
 
 /*
- * Formats the message about an attempt to leave a call on a thread other than the one that entered
- * it. Called with the lock held, which protects the record. Drains also take this lock, so it
- * protects the operator, too.
+ * Formats the message about an attempt to leave a call on another thread than it was entered on.
+ * Called with the lock held, which protects the record. The lock also protects the operator,
+ * because a drain takes the lock before the operator can be freed.
  */
 static void describe_other_thread(const struct dkc_inside *in, char *text, size_t size)
 {
@@ -445,8 +445,8 @@ static void describe_other_thread(const struct dkc_inside *in, char *text, size_
 }
 
 /*
- * Formats the message for a slot, unless it is free or its thread has ended. Called with the lock
- * held.
+ * Formats the message for a slot, unless the slot is free or its thread has ended. Called with the
+ * lock held.
  */
 static void describe_slot(const void *const *slot, char *text, size_t size)
 {
@@ -461,8 +461,8 @@ static void describe_slot(const void *const *slot, char *text, size_t size)
 }
 
 /*
- * Leaves an overflow call. Reports a call that was entered on another thread or was left already.
- * May run in a signal handler.
+ * Leaves an overflow call. If the call was entered on another thread or was already left, reports
+ * this mistake instead. May run in a signal handler.
  */
 static COLD void leave_slowly(u64 *storage)
 {
@@ -555,7 +555,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 	dkc_gate_lock(&mask);
 	for (r = records; r && !found; r = r->next)
 		found = any_slot(r, match, data);
-	/* read deferred calls last: a deferred call that has just left its slot is among them */
+	/* read the deferred calls last: a call is added to them before it leaves its slot */
 	found = found || any_overflow(NULL, match, data) ||
 		dkc_deferred_any(deferred_calls, match, data);
 	dkc_gate_unlock(&mask);
@@ -592,8 +592,8 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 /* ---- replaced tables -------------------------------------------------------------------- */
 
 /*
- * Moves the tables at @from to @tables. Takes the lock, because is_replaced() requires that each
- * replaced table is always either at @from or in one of the lists here.
+ * Moves the list of tables at @from to @tables. Takes the lock, because is_replaced() requires that
+ * each table that has left @from is in one of the lists of this file.
  */
 void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from)
 {
@@ -631,7 +631,7 @@ static bool is_replaced(const void *marked)
 	return table_at(in_use.first, (uintptr_t)marked);
 }
 
-/* True if another thread has read a replaced table and not found its entry yet. */
+/* True if another thread has read a replaced table and is still looking up an entry. */
 static bool any_lookup(void)
 {
 	const struct gate_record *r;
@@ -670,8 +670,8 @@ static void replaced_mark(const struct dkc_replaced *tables)
 }
 
 /*
- * Called with the lock held. Frees the tables that are not marked. Removes the mark of the others
- * and moves them to @kept. Returns the number of all tables.
+ * Called with the lock held. Frees the tables that are not marked. Removes the marks of the other
+ * tables, and moves these to @kept. Returns the number of all tables.
  */
 static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head **kept,
 				   unsigned int *num_kept)
@@ -736,8 +736,8 @@ void dkc_gate_init(void)
 }
 
 /*
- * Polls at intervals that grow to 1 ms. Therefore leaving a call is a single store and need not
- * wake waiters.
+ * Polls, at intervals that grow to 1 ms. Because waiters poll, leaving a call is a single store and
+ * wakes no waiter.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
@@ -760,7 +760,7 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
 	return !inside;
 }
 
-/* Nothing to do: waiters poll. */
+/* Waiters poll. */
 void dkc_gate_wake(const void *reg)
 {
 	(void)reg;
@@ -785,7 +785,7 @@ COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 		exited = r->rounds == LAST_ROUND;
 	}
 	dkc_gate_unlock(&mask);
-	/* the thread may have ended; the kernel may have given its ID to another thread */
+	/* the kernel may have given the ID of a thread that has ended to another thread */
 	if (exited) {
 		snprintf(name, size, "(exited)");
 		return tid;
@@ -826,8 +826,8 @@ COLD void dkc_gate_after_fork(bool child)
 	}
 	if (child) {
 		/*
-		 * no thread of the child completes deferred calls; their memory may be
-		 * shared or freed
+		 * no thread of the child completes deferred calls; the memory of their tokens
+		 * may be shared or freed
 		 */
 		deferred_calls = NULL;
 		WRITE_ONCE(dkc_forks, dkc_forks + 1);

@@ -35,9 +35,9 @@ const char *dk_version(void)
 }
 
 /*
- * Takes all locks before fork(), since no thread of the child would release a lock that another
- * thread of the parent held. Takes liburcu's lock first, which a thread holds while it waits for a
- * grace period. Such a thread waits for readers, and a reader may need one of the other locks.
+ * Takes all locks before fork(). Otherwise a lock that another thread of the parent holds would
+ * stay locked in the child. Takes liburcu's lock first: a thread that waits for a grace period
+ * holds this lock and waits for readers, and a reader may need one of the other locks.
  */
 static void before_fork(void)
 {

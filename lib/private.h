@@ -35,9 +35,9 @@ void dkc_gate_unlock(const sigset_t *mask);
 void dkc_write_stderr(const char *text, size_t len);
 
 /*
- * @reader is the address of liburcu's pointer to its data of this thread. That pointer is NULL
- * as soon as liburcu begins to remove the thread. @reader is NULL while liburcu registers the
- * thread.
+ * Stores @reader in the calling thread's record. @reader is the address of liburcu's pointer to its
+ * data for the thread. This pointer becomes NULL when liburcu begins to remove the thread. @reader
+ * itself is NULL while liburcu registers the thread.
  */
 void dkc_gate_set_reader(struct urcu_bp_reader *const *reader);
 /* Returns true if liburcu may be removing a thread. Called with liburcu's locks held. */

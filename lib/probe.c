@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Defines the USDT probes. While a tracer is attached to a probe, the probe's semaphore is
- * incremented. From the next change of a registry on, calls in that registry take the slow path,
- * which contains the probes: see dkc_change_traced(). A library that was built without <sys/sdt.h>
- * has no probes.
+ * Defines the USDT probes. A tracer that attaches to a probe increments the probe's semaphore.
+ * After the next change of a registry, calls in that registry take the slow path, which contains
+ * the probes: see dkc_change_traced(). A library that was built without <sys/sdt.h> has no probes.
  */
 #include "private.h"
 #include "core/change/change.h"
@@ -15,7 +14,7 @@
 #include <sys/sdt.h>
 
 #define IN_PROBES	__attribute__((section(".probes")))
-/* A probe's note contains the address of its semaphore, so probes can share a counter. */
+/* Several probes can share a counter: each probe's note contains the address of its semaphore. */
 #define SEMAPHORE(point, counter)						\
 	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
 		__attribute__((alias(#counter), used))

@@ -14,10 +14,10 @@ static struct rcu_head *replaced;	/* replaced tables; slots may still point to t
 static unsigned int num_retired;	/* objects in both lists */
 static unsigned int num_kept;		/* replaced tables that calls still use */
 /*
- * liburcu registers and removes a thread under a lock that urcu_bp_before_fork() does not take.
- * In a child that is forked meanwhile, that lock stays locked, and the first call of a new thread
- * never returns. So each thread holds the lock below while it registers, and fork() takes the lock
- * below and waits for threads that are being removed.
+ * liburcu registers and removes threads under a lock that urcu_bp_before_fork() does not take. In a
+ * child that is forked meanwhile, liburcu's lock would stay locked, and the first call of a new
+ * thread would never return. So each thread holds @registering while it registers with liburcu.
+ * fork() takes @registering, and waits for threads that are being removed.
  */
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_at_fork;
@@ -38,7 +38,10 @@ static __thread DKC_INITIAL_EXEC struct {
 char dkc_grace_period;
 #endif
 
-/* Tests the reader first: urcu_bp_read_ongoing() would register a thread without the lock. */
+/*
+ * Tests first whether the thread is registered with liburcu. If not, urcu_bp_read_ongoing() would
+ * register it without @registering.
+ */
 bool dkc_in_atomic(void)
 {
 	return URCU_TLS(urcu_bp_reader) && urcu_bp_read_ongoing();
@@ -115,7 +118,8 @@ void dkc_flush_retired(void)
 }
 
 /*
- * Takes the lock with signals blocked, because a handler that makes a call or forks takes it, too.
+ * Takes the lock with signals blocked, because a handler that makes a call or forks may take the
+ * lock, too.
  */
 static void lock_registering(sigset_t *mask)
 {
@@ -141,8 +145,8 @@ void dkc_rcu_thread_init(void)
 }
 
 /*
- * Waits until liburcu registers and removes no thread, but at most FORK_WAIT_MS. Called with
- * liburcu's locks held.
+ * Waits until liburcu is neither registering nor removing a thread, but at most FORK_WAIT_MS.
+ * Called with liburcu's locks held.
  */
 static void wait_for_liburcu(void)
 {
@@ -164,10 +168,10 @@ static void wait_for_liburcu(void)
 }
 
 /*
- * liburcu's lock must be taken only once for each fork(). But the process may contain another
- * copy of this library with the same handler, for instance in a plugin that links it
- * statically. So a read-side critical section of the thread marks that the lock is held. The
- * section begins with the lock held, so no grace period waits for it.
+ * liburcu's lock must be taken only once for each fork(). But the process may contain another copy
+ * of this library with the same handler, for example in a plugin that links the library statically.
+ * So the first handler also begins a read-side critical section, from which the others detect that
+ * the lock is held. No grace period waits for this section, because it begins with the lock held.
  */
 void dkc_rcu_before_fork(void)
 {
@@ -201,7 +205,7 @@ static void forked(bool child)
 	if (fork_holds.registering)
 		pthread_mutex_unlock(&registering);
 	else if (child)
-		/* its holder was waiting for liburcu's locks, and does not exist in the child */
+		/* the lock's holder waited for liburcu's locks, and does not exist in the child */
 		registering = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	fork_holds.liburcu = false;
 	fork_holds.registering = false;
@@ -218,9 +222,9 @@ void dkc_rcu_after_fork(bool child)
 	if (!child)
 		return;
 	/*
-	 * A batch that another thread had taken is never freed in the child, so recount. The
-	 * accesses are atomic: nothing orders them after the stores of threads that do not exist
-	 * here.
+	 * Count again: a batch that another thread had taken is never freed in the child. The
+	 * accesses are atomic, because nothing orders them after the stores of the other threads,
+	 * which do not exist here.
 	 */
 	for (r = __atomic_load_n(&retired, __ATOMIC_ACQUIRE); r; r = r->next)
 		n++;

@@ -28,9 +28,7 @@ u64 dkc_now(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
 }
 
-/*
- * Without this message, a wait without a deadline would be a silent hang, above all in dlclose().
- */
+/* Without this message, a wait without a deadline could hang silently, for example in dlclose(). */
 void dkc_notice_wait(const char *prov, const char *call)
 {
 	int cancel;
@@ -65,7 +63,7 @@ void dkc_misuse(const char *op, const char *text)
 	dkc_write_stderr(line, strlen(line));
 }
 
-/* Waits for a function of the user, which may take any time, so this polls. */
+/* Polls, because a function of the user, which may take any time, must return first. */
 void dkc_wait_zero(const __u32 *p)
 {
 	const struct timespec pause = { 0, 100000 };

@@ -20,9 +20,9 @@ unsigned int *dkc_thread_depth(void)
 }
 
 /*
- * Each line is one write(), so that lines of different threads do not mix. Calls may be made
- * in signal handlers, so this uses neither stdio nor the heap. If the line of a deeply nested
- * call is too long, it is indented less.
+ * Each line is one write(), so that lines of different threads do not mix. Calls may be made in
+ * signal handlers, so this function uses neither stdio nor the heap. If the line of a deeply nested
+ * call is too long, the indentation is reduced.
  */
 static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 {

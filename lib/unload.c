@@ -2,11 +2,10 @@
 /*
  * Cleans up after shared objects that are unloaded with dlclose().
  *
- * A plugin should unregister before it is unloaded. For plugins that do not, an exit
- * function is added with __cxa_atexit() when their first provider is registered. dlclose()
- * calls it after the destructors of the plugin and before its memory is unmapped. The exit
- * function reports and unregisters what the plugin has left registered, as kmod/cleanup.c does
- * for modules.
+ * A plugin should unregister everything before it is unloaded. What it leaves registered is
+ * reported and unregistered by an exit function, as kmod/cleanup.c does for modules. The exit
+ * function is added with __cxa_atexit() when the plugin's first provider is registered. dlclose()
+ * calls it after the destructors of the plugin, and before the plugin's memory is unmapped.
  */
 #include "private.h"
 #include "pytorch/pytorch.h"
@@ -20,7 +19,7 @@ extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 struct object {
 	struct object *next;
-	/* the object's __dso_handle, which dlclose() passes to __cxa_finalize() */
+	/* &__dso_handle of the object, which dlclose() passes to __cxa_finalize() */
 	const void *owner;
 	uintptr_t begin;
 	uintptr_t end;
@@ -166,7 +165,7 @@ static struct dk_registry *visit_one(const struct object *obj)
 	return reg;
 }
 
-/* True if this thread is inside a function of the object, so that a drain would never end. */
+/* True if this thread is inside a function of the object. A drain would then never end. */
 static bool is_inside(struct dk_registry *reg, const struct object *obj)
 {
 	const struct dkc_provider *core;
@@ -182,8 +181,8 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 }
 
 /*
- * Unregisters what the object has left in a registry. Returns false if that is impossible, because
- * this thread is inside a listener of the object.
+ * Unregisters what the object has left in a registry. Returns false if this thread is inside a
+ * listener of the object, which cannot be unregistered then.
  */
 static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 {
@@ -221,7 +220,7 @@ static void object_free(struct object *obj)
 	kvfree(obj);
 }
 
-/* Called by dlclose(), and by exit(). When the process exits, functions stay registered. */
+/* Called by dlclose() and by exit(). When the process exits, functions stay registered. */
 static void unloaded(void *data)
 {
 	struct object *obj = data;
@@ -249,10 +248,11 @@ static void exit_begins(void *mark)
 }
 
 /*
- * exit() also calls the functions of __cxa_atexit(), the newest first. exit_begins() must be the
- * newest one, so that it sets process_exits before unloaded() runs. Called with the lock held after
- * each __cxa_atexit() of unloaded(). __cxa_finalize() calls and removes the previous exit_begins(),
- * which does nothing because its mark is outdated.
+ * exit() also calls the functions that were added with __cxa_atexit(), the newest first.
+ * exit_begins() must be the newest one, so that it sets process_exits before unloaded() runs. So
+ * this function is called, with the lock held, each time unloaded() was added. __cxa_finalize()
+ * removes the previous exit_begins(), after calling it. That call does nothing, because its mark is
+ * not the newest.
  */
 static void register_exit(void)
 {
@@ -279,9 +279,9 @@ static void object_add(const struct object *found)
 }
 
 /*
- * If the allocation fails, what the object leaves registered is not removed.
- * dl_iterate_phdr() is called with @lock held, which the fork handler takes, too. Otherwise
- * fork() could copy the internal lock of dl_iterate_phdr() while another thread holds it.
+ * If allocation fails, what the object leaves registered is not removed.
+ * dl_iterate_phdr() is called with @lock held, which the fork handler takes, too. Otherwise fork()
+ * could copy the internal lock of dl_iterate_phdr() in the locked state.
  */
 void dkc_owner_registers(void *owner)
 {

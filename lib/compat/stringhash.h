@@ -6,7 +6,7 @@
 #define hashlen_hash(hashlen)	((u32)(hashlen))
 #define hashlen_len(hashlen)	((u32)((hashlen) >> 32))
 
-/* Hashes word by word. The last word overlaps the one before it. */
+/* Hashes word by word. The last word may overlap the word before it. */
 static inline u64 hashlen_string(const void *salt, const char *name)
 {
 	size_t len = strlen(name), i;

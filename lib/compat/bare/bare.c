@@ -88,9 +88,9 @@ void dkc_bare_free(void *p)
 }
 
 /*
- * A call of an atomic operator is a read-side critical section. Its function may change the
- * registry while the call still uses the old table, so retired objects are freed only after the
- * section.
+ * A call of an atomic operator is a read-side critical section. The function that it calls may
+ * change the registry while the call still uses the old table. So retired objects are freed only
+ * after the section.
  */
 void dkc_free_rcu(struct rcu_head *r)
 {
@@ -220,9 +220,9 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 }
 
 /*
- * A call in flight is lower on the same stack and cannot return during a wait. The
- * callers of this function check for such calls first and return -EDEADLK. So this
- * function waits only for deferred calls, which interrupt handlers complete.
+ * With one thread, a function that is running is a caller of this function, and cannot return
+ * during the wait. So the core first checks for such functions and returns -EDEADLK. This function
+ * waits only for deferred calls, which interrupt handlers complete.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)

@@ -18,11 +18,11 @@
 #endif
 
 /*
- * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). They are
- * short, so liburcu's licence permits that for code under any licence. ThreadSanitizer builds
- * do not inline them, because TSan must intercept the readers as well as the grace periods. ASan
- * builds, which include UBSan, do not inline them either: UBSan would report the alignment of
- * liburcu's reader struct in every caller.
+ * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). These functions
+ * are so short that liburcu's licence permits this for code under any licence. They are not
+ * inlined in ThreadSanitizer builds, because TSan must intercept both readers and grace periods.
+ * They are not inlined in ASan builds, which include UBSan, because UBSan would report the
+ * alignment of liburcu's reader struct in every caller.
  */
 #if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
@@ -86,9 +86,9 @@ struct mutex {
 #define lockdep_assert(cond)	((void)(cond))
 
 /*
- * liburcu defines the kernel's names as macros for its own functions. The struct rcu_head of
- * liburcu is larger than the one below, because call_rcu() needs more members. call_rcu() is not
- * used here, because it starts a thread in the user's process.
+ * liburcu defines the kernel's names as macros for its own functions. The struct rcu_head below is
+ * smaller than liburcu's, which has members for call_rcu(). call_rcu() is not used, because it
+ * starts a thread in the user's process.
  */
 #undef rcu_read_lock
 #undef rcu_read_unlock
@@ -134,9 +134,9 @@ extern char dkc_grace_period;
 #endif
 
 /*
- * A thread's first call takes the slow path, which begins a section. The record of the
- * thread is made here, so that no later call allocates. liburcu would register the thread in
- * urcu_bp_read_lock(), but see @registering in lib/rcu.c.
+ * A thread's first call takes the slow path, which begins a section. The record of the thread is
+ * made here, so that no later call allocates. The thread is also registered with liburcu here:
+ * urcu_bp_read_lock() would register it without the lock @registering of lib/rcu.c.
  */
 static inline void rcu_read_lock(void)
 {

@@ -82,8 +82,8 @@ struct dkc_counts {
 #define dkc_count_at(c, i)	((struct dk__count){ (c)->id, (i) })
 
 /*
- * Counts a call. Counts it as lost if memory for the thread's part of the block could not be
- * allocated.
+ * Counts a call. If there was no memory for the thread's part of the block, counts the call as
+ * lost.
  */
 void dkc_count_add(const struct dk__count *at);
 u64 dkc_counts_lost(void);
