@@ -120,10 +120,7 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
 
 /* ---- switches ------------------------------------------------------------- */
 
-/*
- * @switched may be NULL. Fails with -EINPROGRESS if a call is still running, even if @switched
- * is NULL.
- */
+/* Fails with -EINPROGRESS if a call is still running, even if @switched is NULL. */
 static int do_switch(struct dkn_request *r, const struct dkn_shape *shape,
 		     const struct dk_nl_switched **switched)
 {

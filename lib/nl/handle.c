@@ -74,9 +74,7 @@ static void set_socket_options(int fd)
 		setsockopt(fd, SOL_NETLINK, options[i], &on, sizeof(on));
 }
 
-/*
- * Opens a new socket and resolves the family, whose ID changes each time the module is loaded.
- */
+/* Opens a new socket and resolves the family, whose ID changes each time the module is loaded. */
 int dkn_connect(struct dk_nl *nl)
 {
 	int err;

@@ -169,8 +169,8 @@ bool dkn_attr_is_valid(const struct nlattr *nla, enum dkn_kind kind);
 void dkn_copy_text(char *to, size_t size, const char *from, size_t len);
 
 /*
- * Used in for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)). In contrast to
- * libnl's nla_for_each_attr(), the last attribute may lack its padding.
+ * For loops over attributes: for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)).
+ * Unlike in libnl's nla_for_each_attr(), the last attribute may lack its padding.
  */
 static inline bool dkn_attr_ok(const struct nlattr *nla, int rest)
 {
@@ -230,9 +230,9 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 
 /*
- * Copies a caller's struct. The caller may be built for another version of the library.
- * Members that the caller's struct lacks are 0. Returns -EINVAL if a member that only the
- * caller's struct has is not 0.
+ * Copies the struct of a caller that may be built for another version of the library. Members that
+ * the caller's struct lacks are set to 0. Returns -EINVAL if the caller's struct has more members
+ * than @to, and one of these is not 0.
  */
 int dkn_copy_in(void *to, size_t size, const void *from);
 
@@ -264,9 +264,9 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
 
 /*
- * Each of these functions sends the request and frees it. The answer must be released with
- * dk_nl_free(). It is NULL for an empty list, and on failure. After a failure, nl->why has the
- * error.
+ * Each of these functions sends the request and frees the request. They return the answer, to be
+ * released with dk_nl_free(), or NULL for an empty list. On failure they return NULL, and nl->why
+ * has the error.
  */
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);

@@ -147,9 +147,9 @@ static unsigned int name_impls(const struct dk_nl_op *op)
 }
 
 /*
- * The functions of an operator may not fit into one message, so they are requested separately.
- * Returns -EAGAIN if their number is not the one that the operator states, because the registry
- * changed between the requests.
+ * Requests the functions of an operator separately, because they may not fit into one message. If
+ * the registry changed between the two requests, so that the number of functions differs from the
+ * number in @op, returns -EAGAIN.
  */
 static int get_impls(struct dk_nl *nl, const struct dk_nl_op *op)
 {

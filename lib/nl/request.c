@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Builds a request, sends it and receives the answer. If the registry changes while a list is
- * received, the list is discarded and requested again, so that callers get a complete list.
+ * received, the list is discarded and requested again, so that callers get a consistent list.
  */
 #include "internal.h"
 
@@ -26,7 +26,7 @@ void dkn_begin(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd, enum dkn_se
 		dkn_refuse(r, -ENOMEM, "no memory for a request");
 }
 
-/* The request fails with the first error, and later attributes are ignored. */
+/* Keeps the first error, with which the request will fail. Later attributes are ignored. */
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence)
 {
 	if (!r->nl->why.code)
@@ -210,8 +210,8 @@ static int receive_answer(struct dkn_request *r, struct progress *p)
 }
 
 /*
- * Makes one attempt. Returns 0, -EAGAIN without a message in nl->why if the registry changed, or an
- * error.
+ * Makes one attempt. Returns 0 or an error. If the registry changed, returns -EAGAIN without a
+ * message in nl->why.
  */
 static int transact_once(struct dkn_request *r, int flags)
 {
@@ -260,8 +260,8 @@ static void back_off(unsigned int try)
 }
 
 /*
- * Called after an -ENOENT without a text, which is from genetlink, not the module. Reconnects.
- * Returns 0 if the family has a new ID, because the module was reloaded.
+ * Called after -ENOENT without a text, which genetlink returns, but not the module. Reconnects.
+ * Returns 0 if the module was reloaded, so that the family has a new ID.
  */
 static int reconnect(struct dk_nl *nl)
 {

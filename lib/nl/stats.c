@@ -49,7 +49,7 @@ int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers)
 	struct dkn_request r;
 
 	dkn_begin(&r, nl, DK_CMD_STATS_SET, DKN_STATS);
-	/* the module refuses 0xff, which stands for any larger number */
+	/* send larger numbers as 0xff, which the module refuses */
 	dkn_put_u8(&r, DK_A_STATS_READERS, readers < 0xff ? readers : 0xff);
 	return dkn_do(&r);
 }

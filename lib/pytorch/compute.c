@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Computes the key of a tensor from its dtype, layout and device, and the device and layout
- * from a key: SEMANTICS 10. Differences between versions follow from the keys that their
- * layouts have.
+ * Computes the key of a tensor from its dtype, layout and device, and the device and layout from a
+ * key: SEMANTICS 10. Versions of PyTorch differ only because their layouts have different keys.
  */
 #include "pytorch.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Computes the numbers, sets and maps of a layout from its lists of names, by the rules of
- * SEMANTICS 1.2, 3 and 4. A new layout needs a new text, and no new code.
+ * SEMANTICS 1.2, 3 and 4. A new layout needs only a new text.
  */
 #include "pytorch.h"
 
@@ -47,8 +47,9 @@ static const struct {
 };
 
 /*
- * Each constant is of one of two kinds: a set of functionalities, with all backends or none, or
- * the keys after one key, that is, those of lower priority (dk_keyset_after()).
+ * There are two kinds of constants. The first kind is a set of functionalities, with all backends
+ * or none. The second kind is the set of the keys after one key, which have lower priority
+ * (dk_keyset_after()).
  */
 static const struct {
 	const char *name;
@@ -102,7 +103,7 @@ static bool word_matches(const char *word, const char *name)
 	return *word == '*' || (!*name && (!*word || *word == ' '));
 }
 
-/* Returns a set: bit i is set if names[i] matches a word of the list. Ignores names[0]. */
+/* Returns a set in which bit i is set if names[i] matches a word of the list. Ignores names[0]. */
 static u64 names_in(const char *list, const char *const *names, unsigned int n)
 {
 	unsigned int i;
@@ -267,7 +268,7 @@ void dkc_layout_derive(struct dk_layout *l)
 	derive_maps(l);
 	if (l->trimmed)
 		dkc_layout_trim(l);
-	/* an index byte needs a value for each function of a table */
+	/* an index byte must have a value for each function of a table */
 	l->has_tables = l->has_sets && dkc_table_entries(l) <= DKC_MAX_FUNCTIONS;
 }
 

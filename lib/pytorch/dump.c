@@ -287,7 +287,7 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size)
 /* ---- error messages ------------------------------------------------------- */
 
 /*
- * Puts a key as in PyTorch's messages, which name a private backend by its own name in lower case.
+ * Puts a key as in PyTorch's messages, which contain the private name of a backend in lower case.
  */
 static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 			    unsigned int key)

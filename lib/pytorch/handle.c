@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Registers the functions and definitions of a library. Each may have a handle that unregisters it.
- * The entry of a function is freed with the function's block, after the last call inside has
- * returned.
+ * Registers the functions and definitions of a library. Each registration may have a handle that
+ * unregisters it. The entry of a function is freed with the function's block, after the last call
+ * inside has returned.
  */
 #include "library.h"
 
@@ -25,7 +25,7 @@ static bool ns_fits(const struct dkc_library *l, const char *text)
 }
 
 /*
- * Copies @len characters of @text to @to, with the library's namespace unless @text has one.
+ * Copies @len characters of @text to @to, after the library's namespace if @text has no namespace.
  * Returns the end of the copy, after its NUL.
  */
 static char *put_full(char *to, const struct dkc_library *l, const char *text,
@@ -125,7 +125,7 @@ static int entry_key(struct dkc_entry *e, struct dk_diag *why)
 	return 0;
 }
 
-/* Links the entry. The entry can then be unregistered, with its library or through @h. */
+/* Links the entry, so that it can be unregistered with its library or through @h. */
 static void entry_link(struct dkc_entry *e, struct dk_handle *h)
 {
 	struct dkc_library *l = e->lib;
@@ -338,7 +338,7 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 	if (!h->core) {
 		dkc_drain(core, NULL);
 	} else if (h->core->lib != lib->core) {
-		/* fail, because this function waits only for calls of @lib's provider */
+		/* the other library can have another provider, whose calls may still be running */
 		err = -ENOENT;
 	} else {
 		b = h->core->block;

@@ -5,8 +5,8 @@
 #include "pytorch.h"
 
 /*
- * Converts the name of a private backend to capitals. The strict parser accepts it only in
- * capitals, at any place in the name of a key: SEMANTICS 1.6.
+ * Converts the name of a private backend to capitals. The strict parser accepts the private name
+ * only in capitals, at any place in the name of a key: SEMANTICS 1.6.
  */
 static void capitalize(char *s)
 {

@@ -214,9 +214,9 @@ static const char pt1_12[] =
 	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
 
 /*
- * The layouts after v1, in the order of dk_layout_next(). Those from NUM_LISTED on are not
- * listed, and can only be found by name. An element with a name is a copy of another layout: of
- * the earlier element with the same text or, if it has no text, of v1.
+ * The layouts after v1, in the order of dk_layout_next(). The layouts from NUM_LISTED on are not
+ * listed, and can only be found by name. An element with a name is a copy of another layout: of the
+ * earlier element with the same text, or of v1 if the element has no text.
  */
 static const struct {
 	const char *text;

@@ -168,7 +168,7 @@ int dk_library_unregister(struct dk_library *lib)
 	if (!core)
 		return err;
 	reg = core->reg;
-	/* drain even if another thread has unregistered the library: calls may be inside */
+	/* drain even if another thread has unregistered the library: calls may still be inside */
 	if (lib->core)
 		library_withdraw(lib->core, &ch);
 	dkc_change_force(&ch);

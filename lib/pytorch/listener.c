@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Reports events to listeners. A notifier queues each event under the registry's lock, and reports
- * the queue after the lock is released. One thread reports at a time, in the order of the queue. A
- * thread that finds another thread reporting returns at once, and the other thread also reports the
- * new events. A change never fails because of its events. Events that cannot be allocated are
- * counted, and their number is reported after the queue.
+ * the queued events after the lock is released. One thread reports at a time, in the order of the
+ * queue. If a thread is already reporting, another thread returns at once, and the first thread
+ * also reports the new events. A change never fails because of its events. Events that cannot be
+ * allocated are counted, and their number is reported after the queued events.
  */
 #include "pytorch.h"
 
@@ -104,7 +104,7 @@ static struct dk_listener *next_listener(struct dkc_listeners *ls, u64 number,
 	return l;
 }
 
-/* Reports an event to the listeners. Releases the lock for each one, so the list may change. */
+/* Reports an event to the listeners. Releases the lock for each call, so the list may change. */
 static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 number,
 		   const struct dk_listener *only)
 {
@@ -193,9 +193,7 @@ static struct dkc_listeners *listeners_of(struct dk_registry *reg)
 	return n ? listeners_of_notifier(n) : NULL;
 }
 
-/*
- * The struct is kept until the registry is freed, because dkc_notify_unlocked() may be reading it.
- */
+/* The struct lasts as long as the registry, because dkc_notify_unlocked() may be reading it. */
 static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 {
 	struct dkc_listeners *ls = kvzalloc(sizeof(*ls), GFP_KERNEL);
@@ -210,8 +208,8 @@ static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 }
 
 /*
- * If the reporting thread did not call fork() itself, it does not exist in the child and never
- * returns from its listener.
+ * If another thread than the caller of fork() was reporting, that thread does not exist in the
+ * child, and never returns from its listener.
  */
 void dkc_listeners_after_fork(struct dk_registry *reg)
 {
@@ -336,7 +334,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 		}
 	}
 	mutex_unlock(&reg->lock);
-	/* wait even if another caller has removed the listener, which may still run */
+	/* wait even if another caller has removed the listener: it may still be running */
 	dkc_wait_zero(&listener->inside);
 	return 0;
 }

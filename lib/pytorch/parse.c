@@ -331,7 +331,7 @@ static int read_head(struct reader *r)
 	return read_name(r, &r->l->name);
 }
 
-/* Sets the defaults of what the text does not mention. */
+/* Sets the defaults for lines that the text does not have. */
 static void set_defaults(struct dk_layout *l)
 {
 	unsigned int f;
@@ -353,7 +353,7 @@ int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t po
 	set_defaults(l);
 	err = read_head(&r);
 	while (!err) {
-		/* the line has a word too many */
+		/* the line has too many words */
 		if (next_word(&r)) {
 			err = refuse(&r, DK_WHY_LAYOUT_LINE, r.word);
 			break;

@@ -24,7 +24,7 @@ __must_check int dkc_layout_read(struct dk_layout *l, const char *text, char *po
 void dkc_layout_derive(struct dk_layout *l);
 /* Computes the entries of a trimmed table. */
 void dkc_layout_trim(struct dk_layout *l);
-/* Returns a name that a layout with tables must have and @l lacks, or NULL. */
+/* Returns a name that @l lacks, but that every layout with tables must have; NULL if none. */
 const char *dkc_layout_missing_name(const struct dk_layout *l);
 /* Returns the name of an alias key that no rule for tables uses, or NULL. */
 const char *dkc_layout_unknown_alias(const struct dk_layout *l);
@@ -34,11 +34,11 @@ const char *dkc_constant_name(enum dkc_constant constant);
 const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
 
 /*
- * listener.c: returns true if a listener or its callback lies in @owner's memory. If so, also keeps
- * the registry until dkc_registry_visit_end().
+ * listener.c: returns true if a listener or its callback lies in @owner's memory. If it returns
+ * true, the registry cannot be freed before dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
-/* Unregisters one listener of @owner. Returns false if there is none, or from inside it. */
+/* Unregisters one listener of @owner. Returns false if there is none, or inside the listener. */
 bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Called in the child of fork(), with the lock held since before the fork. */
 void dkc_listeners_after_fork(struct dk_registry *reg);

@@ -11,9 +11,7 @@ static const char *const renames[][2] = {
 	{ "ORT", "MAIA" },
 };
 
-/*
- * The stages, in the order of the notes. A stage has at most one note for each bit, key or entry.
- */
+/* The stages, in the order of the notes. A stage has at most one note on each bit, key or entry. */
 enum stage {
 	STAGE_BITS,		/* bits outside of the layout */
 	STAGE_BACKENDS,
@@ -39,7 +37,8 @@ static const char *other_name(const char *name)
 }
 
 /*
- * Finds the key of layout @there with the name of @key or, if @key was renamed, its other name.
+ * Finds the key of layout @there with the same name as @key, or with the other name if @key was
+ * renamed.
  */
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)
@@ -91,8 +90,9 @@ static u64 translate_keys(const struct dk_translation *t)
 }
 
 /*
- * A building block is translated unless all its runtime keys in the set become keys of
- * other functionalities: {Meta} of 2.14 has no Dense in 1.12, where Meta is a functionality.
+ * True if a building block is to be translated. It is not translated if all its runtime keys in the
+ * set become keys of other functionalities. For example, {Meta} of 2.14 has no Dense in 1.12, where
+ * Meta is a functionality.
  */
 static bool block_stays(const struct dk_translation *t, unsigned int f, unsigned int there)
 {
@@ -165,7 +165,7 @@ static bool note_bits(const struct dk_translation *t, struct dk_note *n)
 	return note_name(n, DK_NOTE_LOST, hex);
 }
 
-/* True if @t->to has neither the backend nor a counterpart of a key of the set on the backend. */
+/* True if @t->to lacks the backend, and all keys that correspond to the set's keys on it. */
 static bool backend_is_lost(const struct dk_translation *t, unsigned int b)
 {
 	unsigned int f, to;
@@ -214,8 +214,8 @@ static bool note_change(const struct dk_translation *t, unsigned int key,
 }
 
 /*
- * Writes a note on a building block if the set has no backends. If it has backends, the notes are
- * on the block's runtime keys.
+ * Writes a note on a building block of a set without backends. If the set has backends, the notes
+ * are on the block's runtime keys.
  */
 static bool note_block(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
@@ -266,7 +266,7 @@ static unsigned int highest_kept(const struct dk_translation *t, unsigned int *t
 	return kept;
 }
 
-/* Notes that another key has the highest priority in the target layout. Lost keys do not count. */
+/* Notes that another key has the highest priority in the target layout. Ignores lost keys. */
 static bool note_top(const struct dk_translation *t, struct dk_note *n)
 {
 	unsigned int to = 0, key = highest_kept(t, &to);

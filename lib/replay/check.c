@@ -104,8 +104,8 @@ static void check_answer(struct dk_replay_check *c, const char *line, size_t len
 }
 
 /*
- * Reports a line of the answer that is left when the transcript has no more lines for the last
- * command.
+ * Called when the transcript has no more lines for the last command. If the answer has more lines,
+ * reports the next one.
  */
 static void end_answer(struct dk_replay_check *c, unsigned long line)
 {
@@ -130,7 +130,7 @@ static void begin_command(struct dk_replay_check *c, const char *line, size_t le
 	c->count.commands++;
 	c->wrong = false;
 	c->answer_len = 0;
-	/* end the check: the error for lack of memory would match the answer "error" */
+	/* end the check, because "error: out of memory" would match the answer "error" */
 	if (dk_replay_line(c->replay, line, len) == -ENOMEM)
 		c->no_memory = true;
 }
@@ -149,8 +149,8 @@ static void take_line(struct dk_replay_check *c)
 }
 
 /*
- * Keeps at most one byte more than the longest allowed line has. The extra byte shows
- * that the line is too long.
+ * Keeps at most one byte more than the longest allowed line has. With this extra byte, the line is
+ * detected as too long.
  */
 static void add(struct dk_replay_check *c, const char *text, size_t len)
 {

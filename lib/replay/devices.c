@@ -28,7 +28,7 @@ static void unregister_device(struct dk_replay_device *d)
 	d->table = NULL;
 }
 
-/* The oldest function comes first in the array, because the last one at a key is used. */
+/* The array has the oldest function first, because the last function at a key is used. */
 static int register_device(struct dk_replay *r, struct dk_replay_device *d,
 			   struct dk_diag *why)
 {
@@ -193,7 +193,7 @@ DK_REPLAY_RUN(leave)
 	return 0;
 }
 
-/* @name is a device, or a backend by its private name or by its name in the layout. */
+/* @name names a device, or a backend by its private name or by its name in the layout. */
 static int switch_to(struct dk_replay *r, const char *name, bool online)
 {
 	struct dk_replay_device *d = *find(r, name);

@@ -44,7 +44,7 @@ static const char *backend_name(struct dk_format *t, unsigned int backend,
 	return dk_backend_name(steps->r->reg, backend, buf);
 }
 
-/* Shows an object on an unregistered device as one without a device. */
+/* Shows an object on an unregistered device as an object without a device. */
 static void object(struct dk_format *t, unsigned int i, struct dk_format_object *obj)
 {
 	struct steps *steps = t->ctx;

@@ -150,7 +150,7 @@ static size_t set_width(const struct dk_explain *ex)
 	return 2 + hex_digits(ex->route.raw.bits | ex->included.bits | ex->excluded.bits);
 }
 
-/* Puts @what, and the bits aligned to the right. The caller puts the names. */
+/* Puts @what, and the bits aligned to the right. The caller puts the names of the bits. */
 static void put_bits(struct dk_format *t, const char *what, u64 bits)
 {
 	size_t width = set_width(t->explain), len = 2 + hex_digits(bits);

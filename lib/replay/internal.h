@@ -29,7 +29,7 @@ void dk_replay_put_hex(struct dk_replay *r, u64 n);
 void dk_replay_put_key(struct dk_replay *r, unsigned int key);
 /* Puts a set in the form that PyTorch prints, such as DispatchKeySet(CPU). */
 void dk_replay_put_printed(struct dk_replay *r, struct dk_keyset ks);
-/* Puts the table entry of a set; -1 if a trimmed table has none. */
+/* Puts the table entry of a set, or -1 if a trimmed table has no entry for the set. */
 void dk_replay_put_index(struct dk_replay *r, struct dk_keyset ks);
 
 size_t dk_replay_len(const char *s);
@@ -99,7 +99,7 @@ struct dk_replay_device {
 	struct dk_replay_device *next;
 	struct dk_provider prov;
 	struct dk_replay_impl *impls;	/* newest first */
-	struct dk_impl *table;		/* @impls as registered */
+	struct dk_impl *table;		/* the array that was registered for @impls */
 	unsigned int num_impls;
 	unsigned int backend;
 	__u32 number;			/* 0 while it is not registered */

@@ -109,7 +109,7 @@ DK_REPLAY_RUN(op)
 	return 0;
 }
 
-/* Removes the definition, if there is one. Frees the memory of the definition at once. */
+/* Removes the definition, if there is one, and frees its memory at once. */
 static int undefine(struct dk_replay *r, const char *name, unsigned int *dropped)
 {
 	struct dk_replay_op **at = &r->ops[bucket(name)], *op;

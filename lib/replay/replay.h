@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The transcript interpreter runs commands in a bare registry (without builtin fallbacks) and
- * prints answers. The checker compares these answers with those of a transcript. The code is
+ * The transcript interpreter runs commands in a registry, at first without builtin fallbacks, and
+ * prints answers. The checker compares these answers with the answers in a transcript. The code is
  * freestanding, uses only the public API, and is shared by dkctl, the tests and the kernel.
  */
 #ifndef _DK_REPLAY_H
@@ -27,8 +27,8 @@ typedef void (*dk_replay_emit_t)(void *ctx, const char *text, size_t len);
 
 /**
  * dk_replay_alloc() - create an interpreter with layout v1
- * @registry_flags: flags of its registries: 0, or
- *	DK_REGISTRY_FORCE_RESOLVE; command "stock" adds DK_REGISTRY_BUILTINS
+ * @registry_flags: flags of its registries: 0 or DK_REGISTRY_FORCE_RESOLVE. The command
+ *	"stock" adds DK_REGISTRY_BUILTINS
  * @emit: takes the answers; @text stays valid until the next command
  * @ctx: passed to @emit
  *
@@ -61,7 +61,7 @@ void dk_replay_use_layout(struct dk_replay *r, const struct dk_layout *l);
  */
 int dk_replay_line(struct dk_replay *r, const char *line, size_t len);
 
-/* Returns the reason of the last refusal. It is all zero if the last command succeeded. */
+/* Returns the reason why the last command was refused. All zero if the command succeeded. */
 const struct dk_diag *dk_replay_why(const struct dk_replay *r);
 
 /* Returns the layout in use. */
@@ -77,7 +77,7 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r);
  * @word: as for dk_keyset_parse(), or with private names in upper or lower case, such as
  *	"edu|Autogradedu"
  * @ks: takes the set
- * @why: set on failure, names the wrong part; may be NULL
+ * @why: filled on failure, with the wrong part as name; may be NULL
  *
  * Context: Process context, may sleep.
  * Return: 0 or -EINVAL.
@@ -138,7 +138,7 @@ void dk_replay_check_free(struct dk_replay_check *c);
  * @len: number of bytes
  *
  * Context: Process context, may sleep.
- * Return: 0, or -ENOMEM if a command had no memory. The rest is not checked.
+ * Return: 0, or -ENOMEM if there was no memory for a command. Then the rest is not checked.
  */
 int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len);
 

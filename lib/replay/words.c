@@ -8,8 +8,8 @@ static bool is_blank(char c)
 }
 
 /*
- * Returns the length of the character at @s, of at most @len bytes. Returns 0 for a control
- * character or if the character is not UTF-8.
+ * Returns the length of the character at @s, which has at most @len bytes. Returns 0 for a control
+ * character, and for bytes that are not UTF-8.
  */
 static size_t char_len(const unsigned char *s, size_t len)
 {

@@ -147,9 +147,9 @@ void dk_schema_decl_free(struct dk_op_decl *decl)
 
 /*
  * Matches the parameters of a declaration, in order, with the objects and lists of objects in a
- * schema. A parameter of unknown kind may match one of these or none, so several matches are
- * followed at once: @can[i] is true if the parameters so far can match exactly the first i
- * objects and lists.
+ * schema. A parameter of unknown kind may match the next object or list, or none. So there may be
+ * several matches: @can[i] is true if the parameters so far can match exactly the first i objects
+ * and lists.
  */
 struct match {
 	u32 kind[DKC_MAX_PARAMS];

@@ -352,8 +352,8 @@ static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
 }
 
 /*
- * Called after a complete type. Closes the open types that end here. On return *@t is NULL if
- * another type follows, and the outermost type if all are closed.
+ * Called after a complete type. Closes the open types that end here. Sets *@t to the outermost type
+ * if all types are closed, and to NULL if another type follows.
  */
 static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t,
 		       u8 height)
@@ -578,8 +578,8 @@ static struct dk_schema_arg *new_arg(struct parser *p)
 }
 
 /*
- * Checks that every argument after one with a default value has a default value, too, except those
- * that PyTorch exempts.
+ * If an argument has a default value, checks that every later argument has one, too. As in PyTorch,
+ * keyword-only arguments and lists are exempt.
  */
 static int check_default(struct parser *p, const struct dk_schema_arg *arg,
 			 bool *seen)
@@ -740,9 +740,10 @@ static int take_schema(struct parser *p)
 }
 
 /*
- * Computes upper limits and allocates the schema. Each argument and return follows a comma or
- * is the first one. Each type belongs to an argument or return, follows a comma or a
- * parenthesis, or is a tuple, "[" or "?". Strings are parts of the text, each with a NUL.
+ * Computes upper limits from the characters of the text, and allocates the schema. Each argument
+ * or return, except the first, follows a comma. Each type belongs to an argument or return, follows
+ * a comma or a parenthesis, or is a tuple, "[" or "?". Strings are parts of the text, each with a
+ * NUL.
  */
 static int allocate(struct parser *p)
 {

@@ -31,8 +31,8 @@ char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
 /* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t);
 /*
- * Compares the parameters of a declaration with a schema. Returns 0 if calls dispatch on the
- * same arguments according to both, or if the parameters are not described.
+ * Compares the parameters of a declaration with a schema. Returns 0 if both determine the same
+ * arguments to dispatch on, or if the declaration does not describe its parameters.
  */
 int dkc_schema_matches(const struct dk_schema *s, const struct dk_op_decl *decl,
 		       struct dk_diag *why);
