@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Prints rows in aligned columns. A column is as wide as its widest cell. If a row
- * does not fit into a line, the widest columns are made narrower. Their cells
- * continue on the next line, so that no part of a name is lost.
+ * Prints rows in aligned columns. A column is as wide as its widest cell. If a row does not fit
+ * into a line, the widest columns are made narrower. The cells of these columns continue on the
+ * next line, so that no part of a name is lost.
  */
 #include "dkctl.h"
 
@@ -129,7 +129,7 @@ struct row {
 	const char *rest[MAX_COLUMNS];		/* not printed yet */
 };
 
-/* Returns the length of the part of @s that fits into a line; ends it at a space if possible. */
+/* Returns the length of the part of @s that fits into a line, up to a space if possible. */
 static unsigned int piece(const char *s, unsigned int width)
 {
 	unsigned int n = (unsigned int)strlen(s), at;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * dkctl __complete: prints candidates for the last word of a command line. The shells' files in
- * completion/ read them. Each line has one candidate and, after a tab, its description. The last
- * lines can be directives: ":files" if file names are candidates, ":nospace" if the word is a set
- * of keys that can be continued. Subcommands, words and options are taken from the tables that the
- * help prints.
+ * completion/ read the output. Each line has one candidate and, after a tab, its description. The
+ * last lines can be directives: ":files" if file names are candidates, ":nospace" if the word is a
+ * set of keys that can be continued. Subcommands, words and options are taken from the tables that
+ * the help prints.
  */
 #include "complete.h"
 #include "usage.h"
@@ -15,7 +15,7 @@
 
 /* ---- candidates ------------------------------------------------------------------ */
 
-/* Other bytes could end the line in a shell, or be a command to a terminal. */
+/* False if @s has bytes that could end a line in a shell, or control a terminal. */
 static bool is_printable(const char *s)
 {
 	while (*s >= 0x20 && *s < 0x7f)

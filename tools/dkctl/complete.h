@@ -27,8 +27,8 @@ static inline const char *typed(const struct completion *c)
 }
 
 /*
- * live/complete.c: prints the names of a kind of thing in the kernel ("backend", "device", "op",
- * "provider", "limits", or "release": private names of backends). Prints none without the module.
+ * live/complete.c: prints names in the kernel. @kind is "backend", "device", "op", "provider",
+ * "limits", or "release" (the private names of backends). Without the module, prints nothing.
  * nolive/live.c has the stub for builds without libnl.
  */
 void live_candidates(struct completion *c, const char *kind);

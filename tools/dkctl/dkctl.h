@@ -27,9 +27,7 @@ enum {
 /* Output is wrapped to this many columns. */
 #define LINE_WIDTH		100
 
-/*
- * Version of the JSON output. It changes if a member is removed, or if a member's meaning changes.
- */
+/* Version of the JSON output. Changes if a member is removed, or if a member's meaning changes. */
 #define JSON_SCHEMA	1
 
 enum option {
@@ -208,8 +206,8 @@ FILE *text_begin(struct text_stream *t);
 bool text_end(struct text_stream *t, FILE *f);
 
 /*
- * read_line.c: like getline(), but *line has a fixed size. If a line is longer than any valid line,
- * its end is left out
+ * read_line.c: like getline(), but *line has a fixed size. The end of a line that is longer than
+ * any valid line is left out
  */
 ssize_t read_line(char **line, FILE *f);
 
@@ -268,7 +266,7 @@ void json_hex(struct json *j, const char *name, unsigned long long n);
 void json_bool(struct json *j, const char *name, bool b);
 void json_null(struct json *j, const char *name);
 
-/* keyset.c: prints the table entry of a set; a trimmed table may not have it */
+/* keyset.c: prints the table entry of a set, or that a trimmed table has no such entry */
 void put_entry(const struct dk_layout *l, struct dk_keyset ks, int label);
 void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks);
 

@@ -118,8 +118,8 @@ static void on_closed_pipe(int signal)
 }
 
 /*
- * A reader that closes the pipe early is not an error. If an earlier write failed and nothing is
- * left to write, errno is 0.
+ * It is not an error if the reader closes the pipe early. errno is 0 if an earlier write failed and
+ * nothing is left to write.
  */
 int close_output(int status)
 {

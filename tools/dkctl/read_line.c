@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Longer than any valid line, even with "> ". Schemas are shorter than commands. */
+/* Longer than any valid line, even if that begins with "> ". Schemas are shorter than commands. */
 #define KEPT	(DK_REPLAY_LINE_MAX + 3)
 
 ssize_t read_line(char **line, FILE *f)

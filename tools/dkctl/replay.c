@@ -270,8 +270,8 @@ static size_t end_line(char *line, size_t len)
 }
 
 /*
- * Standard input whose first line does not begin with "> " is not a transcript but a
- * list of commands.
+ * If the first line of standard input does not begin with "> ", standard input is a list of
+ * commands and not a transcript.
  */
 static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 {
@@ -297,7 +297,7 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 			keep_refusal(s, command);
 		commands++;
 	}
-	/* read_line() also fails for lack of memory, without an error of the stream */
+	/* if read_line() had no memory, the stream has no error */
 	err = got < 0 && !feof(f) ? errno : 0;
 	report_refusal(s, NULL);
 	free(line);
@@ -363,7 +363,7 @@ static int replay_files(struct session *s)
 	return status;
 }
 
-/* JSON is buffered until it is complete, since an error is a separate document. */
+/* Buffers JSON until it is complete, because an error is printed as a document of its own. */
 static int replay_json(struct session *s)
 {
 	struct text_stream t;

@@ -176,7 +176,7 @@ static int print_lines(struct request *q)
 		else if (len)
 			status = print_line(q, line, number);
 	}
-	/* read_line() also fails for lack of memory, without an error of the stream */
+	/* if read_line() had no memory, the stream has no error */
 	err = len < 0 && !feof(stdin) ? errno : 0;
 	free(line);
 	if (err)

@@ -55,7 +55,7 @@ void suggest_begin(struct suggestion *s, const char *word)
 	s->distance = len > LONGEST ? 0 : (unsigned int)len / 3 + 1;
 }
 
-/* True if @word lacks only the part before a colon, as "00:04.0" does for "0000:00:04.0". */
+/* True if @word is the part of @candidate after a colon: "00:04.0" of "0000:00:04.0". */
 static bool is_end(const char *word, const char *candidate)
 {
 	size_t len = strlen(word), all = strlen(candidate);

@@ -42,13 +42,13 @@ const struct grid_function *grid_cell(const struct grid *g, const struct dk_nl_l
 				      unsigned int backend);
 /* Returns "edu (PrivateUse1)" for a private backend with a name, otherwise only the name. */
 const char *grid_backend(const struct grid *g, unsigned int backend, char *buf, size_t size);
-/* Returns the name of a rule; "unknown rule" for one that only a newer module has. */
+/* Returns the name of a rule, or "unknown rule" for a rule that only a newer module has. */
 const char *rule_word(__u32 provenance);
 /* Returns the text of the legend in @buf: "add_edu@edu0 of dk_edu [kernel]" */
 void grid_describe(const struct grid_function *fn, char *buf, size_t size);
 /*
- * Returns the @i-th functionality, highest priority first, or NULL. Considers only those
- * with one entry per backend or, if @per_backend is false, only the others.
+ * Returns the @i-th functionality, highest priority first, or NULL. Counts only functionalities
+ * with one entry per backend if @per_backend is true, and only the others if it is false.
  */
 const struct dk_nl_layout_key *grid_functionality(const struct grid *g, unsigned int i,
 						  bool per_backend);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Collects output in memory. With glibc's open_memstream(), neither ferror() nor fclose() reports
- * that text is missing because an allocation failed.
+ * Collects output in memory, and reports failed allocations. With glibc's open_memstream(), neither
+ * ferror() nor fclose() would report that text is missing.
  */
 #include "dkctl.h"
 

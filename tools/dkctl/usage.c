@@ -30,7 +30,7 @@ struct part {
 
 static struct part read_alternatives(struct graph *g);
 
-/* No usage needs even half of the nodes. If one needed too many, its last words would be lost. */
+/* No usage needs even half of the nodes. A usage that needed more would lose its last words. */
 static int add_node(struct graph *g, int next, int other)
 {
 	int i = g->num_nodes < MAX_NODES - 1 ? g->num_nodes++ : MAX_NODES - 1;
@@ -197,7 +197,7 @@ static enum match match(const struct usage_word *w, const char *given)
 	return len == w->len ? MATCH_EXACT : MATCH_SHORTENED;
 }
 
-/* Advances @set past @given. A word that is written in full is not also taken for a name. */
+/* Advances @set past @given. A word that is written in full is never a name. */
 static void step(const struct graph *g, bool *set, const char *given)
 {
 	bool next[MAX_NODES] = { false }, exact = false;

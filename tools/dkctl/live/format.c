@@ -58,7 +58,7 @@ void put_impl_flags(__u32 flags, char *buf, size_t size)
 		if (flags & impl_flags[i].flag)
 			add(buf, size, impl_flags[i].word);
 	}
-	/* an offline function is inactive, too, but not because it is overridden */
+	/* a function that is not active is overridden or offline */
 	if (!(flags & (DK_NL_IMPL_ACTIVE | DK_NL_IMPL_OFFLINE)))
 		add(buf, size, "overridden");
 }

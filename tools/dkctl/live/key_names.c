@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Parses and prints keys and sets by their names on a running kernel. Uses a local
+ * Parses and prints keys and sets by the names that they have in the running kernel. Uses a local
  * registry, in which the private backends are bound to the same names as in the kernel.
  */
 #include "live.h"
@@ -56,8 +56,8 @@ static int find_layout(struct live *v)
 }
 
 /*
- * Binds the private backends to their names in a local registry. A layout without tables cannot
- * have a registry; keys then have the names of the layout.
+ * Binds the private backends to their names in a local registry. A registry cannot have a layout
+ * without tables. With such a layout, keys have the names of the layout.
  */
 static int bind_names(struct live *v)
 {

@@ -43,7 +43,7 @@ static inline bool has_option(const struct live *v, unsigned int option)
 bool take(struct live *v, const char *word);
 /* Reads the next word if it is "show", "list" or "lst", or an abbreviation. */
 bool take_show(struct live *v);
-/* Reads the value after @word; error messages call it @what. Returns NULL after an error. */
+/* Reads the value after @word. @what describes the value in errors. Returns NULL after an error. */
 const char *take_value(struct live *v, const char *word, const char *what, int *status);
 /* Read the value after "key", "backend" or "device"; return a status. */
 int take_key(struct live *v, __u32 *key);
@@ -53,8 +53,8 @@ int take_device(struct live *v, __u32 *number);
 bool take_state(struct live *v, int *online);
 /*
  * Reads the name of what to show. @shown is true if the previous word was "show". Returns NULL if
- * there is no name. Also returns NULL if more words follow and the next word is a mistyped one of
- * @words.
+ * there is no name. If more words follow, also returns NULL if the next word is probably one of
+ * @words with a mistake.
  */
 const char *take_name(struct live *v, bool shown, const char *const *words);
 /* Fails if there are more words. @words are the candidates for a suggestion. */
@@ -77,7 +77,7 @@ const struct dk_nl_backend *backend_named(const struct dk_nl_backend *list, cons
 const struct dk_nl_device *device_named(const struct dk_nl_device *list, const char *name);
 int find_backend(struct live *v, const char *name, __u32 *number);
 int find_device(struct live *v, const char *name, __u32 *number);
-/* Reports an unknown name. Without a suggestion, names the subcommand that lists all. */
+/* Reports an unknown name. If there is no suggestion, names the subcommand that lists all names. */
 int fail_name(struct live *v, const char *what, const char *subcommand, const char *name,
 	      struct suggestion *s);
 /* Report an unknown name, with a suggestion. */
@@ -85,7 +85,7 @@ int fail_backend(struct live *v, const char *name);
 int fail_device(struct live *v, const char *name);
 int fail_provider(struct live *v, const char *name);
 int fail_op(struct live *v, const char *name);
-/* Called for an empty list: fails if a name in the filter does not exist. */
+/* Called if a list is empty. Fails if a name in the filter does not exist. */
 int check_names(struct live *v, const char *op, const char *provider);
 /* Reports an error of a filtered list. -ENOENT means that a name in the filter is unknown. */
 int fail_filtered(struct live *v, int err, const char *op, const char *provider);

@@ -196,7 +196,7 @@ static bool show(struct live *v, const struct dk_nl_event *e, int *status)
 		text(v->q, e);
 	if (!fflush(stdout))
 		return true;
-	/* close_output() would report the error without its reason */
+	/* report the error here: close_output() would not know its reason */
 	*status = errno == EPIPE ? STATUS_OK : fail_output(errno);
 	clearerr(stdout);
 	return false;

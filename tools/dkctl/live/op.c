@@ -188,8 +188,8 @@ static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 }
 
 /*
- * Returns whether the next word is a filter. Any other word is the name of an operator. An
- * abbreviated filter without a value is a name, too.
+ * True if the next word is a filter. Any other word is the name of an operator, and so is an
+ * abbreviated filter without a value.
  */
 static bool is_filter(struct live *v)
 {

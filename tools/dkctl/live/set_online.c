@@ -38,9 +38,9 @@ static int print_result(struct live *v, const char *what, const struct dk_nl_swi
 #define NOTICE_INTERVAL	10
 
 /*
- * Waits for calls that are still running on an offline device or backend. Repeats the
- * request until the calls have returned, or until the device or backend is online again
- * (-ECANCELED).
+ * Waits for calls that are still running on an offline device or backend. Repeats the request
+ * until the calls have returned, or until another request has brought the device or backend online
+ * again (-ECANCELED).
  */
 static int wait_for_calls(struct live *v, const struct switchable *kind,
 			  const struct dk_nl_switched *first)

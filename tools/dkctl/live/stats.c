@@ -102,7 +102,7 @@ static void json_counter(struct json *j, const struct dk_nl_counter *c)
 	json_close(j);
 }
 
-/* True if calls are counted, but the module gave up the sum, because the counters were reset. */
+/* True if calls are counted, but repeated resets kept the module from computing the sum. */
 static bool is_unknown(const struct dk_nl_stats *stats)
 {
 	return stats->state == DK_NL_STATE_ONLINE && !stats->has_count;
@@ -155,7 +155,7 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
 }
 
-/* Prints how many calls were counted and, unless the filter has a provider, a summary. */
+/* Prints the number of counted calls. If the filter has no provider, also prints a summary. */
 static int put_sum(struct live *v, const struct dk_nl_stats *stats,
 		   const struct dk_nl_counter_filter *filter, unsigned long long listed,
 		   const struct stats_summary *u)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Prints "3 of 412 operators served by edu, 409 by CPU". Functions that redispatch, such
- * as those at Autogradedu or Tracer, are included only if no other function served the
- * operator.
+ * Prints "3 of 412 operators served by edu, 409 by CPU". Functions that redispatch, for example at
+ * the keys Autogradedu or Tracer, are included only if no other function served the operator.
  */
 #include "stats_summary.h"
 
@@ -39,7 +38,7 @@ static bool is_composite(struct live *v, unsigned int key)
 	       !strncmp(dk_key_name(v->layout, key, name), "Composite", 9);
 }
 
-/* Returns the backend that a function at @key computes on; 0 if it computes on none. */
+/* Returns the backend on which a function at @key computes, or 0 if there is none. */
 static unsigned int computing_backend(struct live *v, unsigned int key)
 {
 	struct dk_keyset autograd;
@@ -59,9 +58,9 @@ static bool computes(struct live *v, const struct dk_nl_counter *c)
 }
 
 /*
- * Names the server of calls to a composite function, which serves backends without a
- * function of their own. The server is the provider or, without a provider, the key. If a
- * backend has the same name, the word "provider" is put before the name.
+ * Formats the name under which calls to a composite function are counted. Such a function serves
+ * all backends without a function of their own. The name is the provider or, without a provider,
+ * the key. If a backend has the same name, the word "provider" is put before the name.
  */
 static void name_composite(struct live *v, const struct dk_nl_counter *c, char *buf,
 			   size_t size)
@@ -112,8 +111,8 @@ static int by_op(const void *a, const void *b)
 }
 
 /*
- * Counts one operator with @n counters. The copies of the counters get the same name
- * pointer, so that names can be compared by address.
+ * Counts one operator, which has @n counters. Copies of the counters share one pointer to the name
+ * of the operator, so that names can be compared by address.
  */
 static bool count_op(struct live *v, struct stats_summary *u, const struct dk_nl_counter **c,
 		     size_t n)

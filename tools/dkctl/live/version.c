@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl version: prints the versions of tool, library and module, and reports an older one. */
+/* dkctl version: prints the versions of tool, library and module, and reports if one is older. */
 #include "live.h"
 
 #include <errno.h>
