@@ -219,9 +219,9 @@ static __u32 expected(__u32 n)
 }
 
 /*
- * Prints the function that served a call. The function is that of the route, and @device is from
- * the call itself. If they do not match, because a registration changed between the call and the
- * route, prints only @device.
+ * Prints the function that served a call. @r is the route of the call, and @device is the device
+ * that the call returned. If a registration changed between the call and the query of the route,
+ * these may not match. Then prints only @device.
  */
 static void print_served(__u32 device, const struct dk_client_route *r)
 {
@@ -706,9 +706,9 @@ struct load {
 	unsigned int threads;
 	unsigned int seconds;
 	/*
-	 * Each call holds @calls for reading. While @calls is held for writing, no call
-	 * is running, and the counts must be equal. A thread locks @next before @calls, and
-	 * unlocks @next when it holds @calls, so that readers cannot starve the writer.
+	 * Each call holds @calls for reading. While @calls is held for writing, no call is
+	 * running, and the counts must be equal. Each thread holds @next while it waits for
+	 * @calls, so that readers cannot starve the writer.
 	 */
 	pthread_rwlock_t calls;
 	pthread_mutex_t next;

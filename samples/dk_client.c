@@ -70,7 +70,7 @@ static bool client_name_ok(const char *name)
 	return strnlen(name, DK_CLIENT_NAME) < DK_CLIENT_NAME;
 }
 
-/* Look up a device of this name or, if there is none, a backend. */
+/* Looks up the device with this name or, if there is none, the backend with this name. */
 static int client_place(const char *on, struct dk_obj *obj)
 {
 	unsigned int backend;
@@ -148,7 +148,7 @@ static int client_free(struct client *cl, u32 __user *arg)
 		return -EFAULT;
 	xa_lock(&cl->objs);
 	o = xa_load(&cl->objs, id);
-	/* An id that client_new() has only reserved has no object yet. */
+	/* If client_new() has only reserved the id, there is no object yet. */
 	if (o)
 		__xa_erase(&cl->objs, id);
 	xa_unlock(&cl->objs);
@@ -188,9 +188,8 @@ static int client_bytes(struct client *cl, struct dk_client_bytes __user *arg,
 /* ---- calls ---------------------------------------------------------------- */
 
 /*
- * sample_factorial(&o->buf.dk, n, &res) would make the same call. Because the call is
- * made in separate steps here, dk_call_device() can return the device that it is routed
- * to.
+ * sample_factorial(&o->buf.dk, n, &res) would make the same call. Here the call is made in separate
+ * steps, so that dk_call_device() can return the device that the call is routed to.
  */
 static int client_call_factorial(struct client_obj *o,
 				 struct dk_client_factorial *req)
@@ -346,7 +345,7 @@ static int client_call_queue(struct client_obj *dst, struct client_obj *src,
 	init_completion(&batch->ended);
 	client_submit(batch, req->n, dst, src, req);
 	if (!atomic_dec_and_test(&batch->left))
-		/* not killable, as the copies use the objects; 16 copies of 64 KiB take a minute */
+		/* not killable: the copies use the objects; 16 copies of 64 KiB take a minute */
 		wait_for_completion(&batch->ended);
 	req->copied = atomic_read(&batch->copied);
 	req->error = batch->err;

@@ -129,8 +129,8 @@ static bool edu_is_present(struct edu_card *card)
 }
 
 /*
- * Check that the card is present and idle before it computes a number. The card can only be busy
- * with the number of a call that timed out.
+ * Check that the card is present and idle before it computes a number. The card can be busy only
+ * if an earlier call timed out.
  */
 static int edu_begin(struct edu_card *card)
 {
@@ -150,8 +150,8 @@ static int edu_wait(struct edu_card *card)
 	u32 status;
 
 	/*
-	 * Check the register instead of the interrupt: an interrupt of earlier work
-	 * can be late, and the interrupt of this work can be lost.
+	 * Check the register and do not rely on the interrupt: the interrupt of earlier work can
+	 * be late, and the interrupt of this work can be lost.
 	 */
 	do {
 		left = wait_for_completion_timeout(&card->done, left);
@@ -304,7 +304,7 @@ static bool edu_cancel(struct edu_card *card, const struct sample_job *job)
 	return before;
 }
 
-/* An interrupt of earlier work can be late, so the register decides if this work has ended. */
+/* Reads the register to see if the work has ended: an interrupt of earlier work can be late. */
 static void edu_dma_irq(struct edu_card *card)
 {
 	struct sample_job *ended = NULL;
@@ -551,7 +551,7 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 	edu_disable_irq(card);
 
-	/* The following is not managed by devres, because it must be undone in a certain order. */
+	/* Not managed by devres, because the following steps must be undone in a certain order. */
 	pci_set_master(pdev);
 	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (err < 0) {

@@ -97,7 +97,7 @@ void board_timer_expired(void)
 	dk_call_complete(&job->token, 0);
 }
 
-/* Runs first while the key Tracer is included, and continues with the keys below it. */
+/* While the key Tracer is included, this runs first, and continues with the keys below Tracer. */
 static int add_trace(struct dk_call *c, struct tensor *out, const struct tensor *a,
 		     const struct tensor *b)
 {

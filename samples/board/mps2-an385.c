@@ -84,7 +84,7 @@ static void __attribute__((noreturn)) start(void)
 	board_exit(main());
 }
 
-/* The processor reads the address of its stack and of the first instruction from here. */
+/* The processor reads the addresses of its stack and of its first instruction from here. */
 static const void *const vectors[] __attribute__((used, section(".vectors"))) = {
 	stack_end, start,
 	[2 ... 6] = fault,	/* NMI, hard fault, memory, bus, usage */

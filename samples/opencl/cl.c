@@ -69,7 +69,7 @@ static void describe(struct cl_found *found, const char *part)
 		found->units = 1;
 }
 
-/* Divides a single device into two, or uses it twice if it cannot be divided. */
+/* Divides a single device into two. If it cannot be divided, uses it twice. */
 static unsigned int divide(struct cl_found found[2])
 {
 	cl_device_partition_property equally[] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Implements the operators on an OpenCL device. A function queues commands, and returns when the
- * event of the last one has completed. rt::axpy_async returns earlier: it defers its call, and the
- * callback of the event completes the call.
+ * event of the last command has completed. rt::axpy_async returns earlier: it defers its call, and
+ * the callback of the event completes the call.
  *
  * The memory of every buffer is mapped between calls. A call unmaps its buffers, and maps them
  * again after its work, so that data of struct buf is current when the call ends.
@@ -254,8 +254,8 @@ static int axpy_cl(struct dk_call *c, struct buf *y, float a, const struct buf *
 }
 
 /*
- * Called on a thread of OpenCL, or by axpy_async_cl() itself if the work has already ended. When
- * the call is completed, unregistering the card no longer waits for it.
+ * Called on a thread of OpenCL, or by axpy_async_cl() if the work has already ended. Unregistering
+ * the card waits for the call until it is completed here.
  */
 static void complete(struct job *job, int result)
 {

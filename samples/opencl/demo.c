@@ -81,7 +81,7 @@ static unsigned int add_places(void)
 	return atomic_load(&places.n) - 1;
 }
 
-/* Removes a device. Before that, waits up to 0.1 s until enough asynchronous calls are queued. */
+/* Waits up to 0.1 s until enough asynchronous calls are queued on a device, and then removes it. */
 static int remove_place(struct place *place)
 {
 	struct dk_diag why = { .size = sizeof(why) };

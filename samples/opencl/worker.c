@@ -76,9 +76,9 @@ static void count(atomic_ulong *counter)
 }
 
 /*
- * Checks a call on @place. The CPU may serve it only if the device is no longer online
- * when the call has returned. A device that was removed before the call must not serve it.
- * @state is the place's state before the call.
+ * Checks a call on @place, whose state was @state before the call. The CPU may serve the call only
+ * if the device is no longer online when the call has returned. A device that was removed before
+ * the call must not serve it.
  */
 static bool called(struct worker *w, unsigned int place, int state, int error)
 {

@@ -103,7 +103,7 @@ struct engine : torch::autograd::Engine {
 		struct not_yet {};
 		constexpr auto flag = &engine::start_device_threads_flag_;
 
-		/* A function that throws leaves the flag as it is. */
+		/* The function throws, so that call_once() does not set the flag. */
 		try {
 			c10::call_once(get_default_engine().*flag, [] { throw not_yet(); });
 		} catch (const not_yet &) {
@@ -268,9 +268,9 @@ template <class F> static double time_of(std::int64_t n, F f)
 }
 
 /*
- * Returns the time of a call to a function that does nothing: in PyTorch's dispatcher alone,
- * in dispatchkey alone with its counters enabled, and in both, from PyTorch through route()
- * to dispatchkey.
+ * Returns three times of a call to a function that does nothing: in PyTorch's dispatcher alone; in
+ * dispatchkey alone, with its counters enabled; and in both, from PyTorch through route() to
+ * dispatchkey.
  */
 static std::tuple<double, double, double> cost(const at::Tensor &x, std::int64_t n)
 {

@@ -27,9 +27,9 @@ struct machine {
 static bool forked;			/* true in a child, where the cards have no threads */
 
 /*
- * Returns the one machine, which is never destroyed: in a child after fork(), the destructors
- * would wait for threads that do not exist. A lock may have been held during fork(), so this
- * throws in a child before any lock can be taken.
+ * Returns the one machine. It is never destroyed, because in a child after fork() the destructors
+ * would wait for threads that do not exist. Throws in a child: a lock that was held during fork()
+ * would never be released there.
  */
 static machine &the()
 {
@@ -48,7 +48,7 @@ static void drain()
 		try {
 			one.finish();
 		} catch (...) {
-			/* code that uses the result would have waited and seen the exception */
+			/* ignored: code that uses the result would have waited and got the exception */
 		}
 	}
 }

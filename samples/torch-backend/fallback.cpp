@@ -35,9 +35,9 @@ static at::Tensor like_in(const at::Tensor &like, c10::Storage memory, c10::Disp
 }
 
 /*
- * The arguments of one call for the CPU's function: tensors on the CPU that use the memory of
- * the card, which the host shares. With copies, writes to arguments that the schema does not
- * mark as written, such as running_mean of native_batch_norm, would be lost.
+ * The arguments of one call for the CPU's function: tensors on the CPU that use the memory of the
+ * card, which the host shares. The tensors are not copies, because functions may write to arguments
+ * that the schema does not mark as written, such as running_mean of native_batch_norm.
  */
 class cpu_arguments {
 public:
@@ -135,7 +135,7 @@ c10::IValue cpu_arguments::to_cpu(const c10::IValue &value)
 	return value;
 }
 
-/* Copies the storage that a CPU function such as set_() assigned to an argument to a card. */
+/* Copies a storage to a card. A CPU function such as set_() has assigned it to an argument. */
 static c10::Storage new_on_card(const c10::Storage &memory, c10::Device card)
 {
 	const at::Tensor there = at::empty({ 0 }, at::TensorOptions(at::kByte).device(card));

@@ -42,9 +42,7 @@ static bool fits(const at::Tensor &t)
 	return on_card(t) && t.scalar_type() == at::kFloat;
 }
 
-/*
- * Returns whether a number fits into a float. The CPU's function serves or refuses other numbers.
- */
+/* True if a number fits into a float. For other numbers the CPU's function is called. */
 static bool fits(const c10::IValue &scalar)
 {
 	const c10::Scalar value = scalar.toScalar();
@@ -75,9 +73,9 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 }
 
 /*
- * Queues the work on the card that the call was routed to. Without a card, runs the work now, on
- * the host, which serves the tensors of unplugged cards. First waits for work that is still queued
- * on a card that is being unplugged.
+ * Queues the work on the card that the call was routed to. If the call was not routed to a card,
+ * because the card of its tensors is unplugged, runs the work now, on the host. Before that, waits
+ * for work that is still queued on a card that is being unplugged.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)
@@ -312,7 +310,7 @@ template <auto f> static int softmax_backward_by(dk_call *c, obj, obj, obj, argu
 
 /* ---- copies ------------------------------------------------------------------------- */
 
-/* Returns any tensor as a tensor on the CPU, because cards share the host's memory. */
+/* Returns a tensor on the CPU with the memory of @t, which cards share with the host. */
 static at::Tensor seen_by_cpu(const at::Tensor &t)
 {
 	at::Tensor same = at::from_blob(t.data_ptr(), t.sizes(), t.strides(),
@@ -323,7 +321,7 @@ static at::Tensor seen_by_cpu(const at::Tensor &t)
 	return same;
 }
 
-/* Queues a copy of like tensors on one card. Otherwise waits for both tensors and copies now. */
+/* Queues a copy between like tensors of one card. For other tensors, waits and copies now. */
 static int copy(dk_call *c, obj, obj, obj, arguments &args)
 {
 	const at::Tensor from = args[0].toTensor(), to = args[1].toTensor();

@@ -58,7 +58,7 @@ void finish(const at::Tensor &t);
 
 /* Calls the CPU's function, for an operator or arguments that cards do not support. */
 void compute_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
-/* Enlarge memory of a card to at least @bytes; it is moved if it is smaller. */
+/* Enlarge memory of a card to at least @bytes. Memory that is smaller is moved. */
 void enlarge(const c10::Storage &memory, std::size_t bytes);
 
 /* Define the operators, register the host's functions and plug in all cards. */
