@@ -48,7 +48,7 @@ static void drain()
 		try {
 			one.finish();
 		} catch (...) {
-			/* ignored: code that uses the result would have waited and got the exception */
+			/* code that uses the result would have received the exception */
 		}
 	}
 }

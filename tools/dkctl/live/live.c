@@ -9,7 +9,7 @@
 
 const char live_note[] = "";
 
-/* Reports why the client cannot be opened. If the module is not loaded, prints a command to type. */
+/* Reports why the client cannot be opened. Without the module, prints the command to type. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 {
 	if (err != -ENOENT)
