@@ -43,8 +43,8 @@ extern struct w_count churn_poisoned, churn_served_by_unregistered;
  */
 void churn_begin(void);
 /*
- * A provider registers functions and two cards, changes them, and unregisters; @meanwhile is called
- * before and after the changes, if it is not NULL.
+ * A provider registers functions and two cards, changes them, and unregisters. @meanwhile, if not
+ * NULL, is called before and after the changes.
  */
 void churn_round(unsigned int round, void (*meanwhile)(void));
 /*

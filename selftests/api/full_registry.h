@@ -12,10 +12,13 @@
 
 #include "test.h"
 
-/* What is registered. "r::def" and "r::atomic" are defined; the latter is atomic. */
+/* What is registered. "r::def" and "r::atomic" are defined, and "r::atomic" is atomic. */
 extern struct dk_provider r_a, r_b;	/* both have joined "edu" */
 extern struct dk_provider r_none;	/* not registered */
-/* "r::impl" and "r::early" have functions but no definition; those of "r::early" are atomic. */
+/*
+ * "r::impl" and "r::early" have functions but no definition. The functions of "r::early" are
+ * atomic.
+ */
 extern struct dk_op_decl r_def, r_atomic, r_impl, r_early, r_new, r_other_sig;
 extern unsigned int r_edu, r_solo;	/* only r_a may join "solo" */
 extern u32 r_card, r_unregistered_card;		/* "card", and an unregistered one */
@@ -32,11 +35,11 @@ u64 r_hash_queries(void);
 
 /* Saves the current state for later comparisons, after an intended change. */
 void r_rebase(void);
-/* Fills t_why, so that a check finds a request that does not set it. */
+/* Fills t_why, so that a check detects a request that does not set t_why. */
 void r_poison(void);
 /*
- * Checks the error, the reason and the name of a refusal; NULL for any name. Checks that nothing
- * has changed, and that nothing changes when all tables are built again.
+ * Checks the error, the reason and the name of a refusal; if @name is NULL, any name is right. Also
+ * checks that nothing has changed, and that nothing changes when all tables are built again.
  */
 void r_refused(const char *file, int line, const char *what, int err, int want,
 	       unsigned int reason, const char *name);

@@ -155,8 +155,8 @@ extern struct dk_route t_answer;
 /*
  * A test has its own registry, providers and operators. t_close() frees what the test opens,
  * registers and gets with the functions below. The harness calls t_close() after each test. If the
- * core has more allocations after the test than before, the test runs again. It fails if the number
- * of allocations grows again.
+ * core has more allocations after the test than before, the harness runs the test again. If the
+ * number of allocations grows again, the test fails.
  */
 
 /* Calls @act and returns its result. Stores the number of allocations that the core made. */
@@ -179,7 +179,7 @@ void t_open(const char *layout, unsigned int flags);
 void t_close(void);
 /* Makes the next t_close() call @teardown first. */
 void t_at_close(void (*teardown)(void));
-/* Frees nothing when the test ends, because a part of it can never be freed. */
+/* For a test that makes something that can never be freed: frees nothing when the test ends. */
 void t_keep(void);
 /* Prevents a second run of the test, because the default registry keeps the test's operators. */
 void t_grow(void);
@@ -253,8 +253,8 @@ struct t_choice {
 };
 
 /*
- * Returns what serves runtime key @key of an operator with these registrations, oldest first. The
- * registry has nothing else. Implements the rules of SEMANTICS 7.2 from their text.
+ * Returns what serves runtime key @key of an operator with these registrations, oldest first, in a
+ * registry without other registrations. Implements the rules of SEMANTICS 7.2 from their text.
  */
 struct t_choice t_model(const struct dk_layout *l, const struct t_given *regs,
 			unsigned int n, unsigned int key);

@@ -2,7 +2,7 @@
 /* See visit.h. */
 #include "visit.h"
 
-/* A call leaves after this time. If a wait would never end, the test fails instead of hanging. */
+/* A call leaves after this time, so that a test with a wait that does not end fails and ends. */
 #define STAY_US		((u64)V_LONG_MS / 2 * 1000)
 
 static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)

@@ -26,7 +26,7 @@ DK_OP(spin, "visit::spin", (struct dk_obj *x, struct stay *s, int *served_by),
 /* Values of *served_by. */
 enum { V_NONE, V_BASE, V_GUEST };
 
-/* "host" has functions for all keys, "guest" those for CPU and for its device "card". */
+/* "host" has functions for all keys. "guest" has functions for CPU and for its device "card". */
 extern struct dk_provider v_host, v_guest;
 extern struct dk_op *v_stay, *v_spin;
 extern unsigned int v_backend;	/* "edu", of the card */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fails an allocation of dkctl or of the library. The linker replaces the C library's functions by
- * these. DKCTL_FAIL=N fails the Nth allocation; if there are fewer, the status is 98.
+ * the functions below. DKCTL_FAIL=N fails the Nth allocation. If there are fewer than N, the exit
+ * status is 98.
  */
 #include "fail_alloc.h"
 

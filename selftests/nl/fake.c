@@ -406,9 +406,9 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /*
- * Polls one socket. If there is no message, none will arrive later, so the function sleeps until
- * the timeout, and fails if there is no timeout. It has another name in C, because the compiler
- * makes assumptions about poll().
+ * Replaces poll(), for one socket. If there is no message now, none will arrive later. So the
+ * function sleeps until the timeout, or fails if there is no timeout. Its name in C is not poll(),
+ * because the compiler makes assumptions about poll().
  */
 int fake_poll(struct pollfd *fds, nfds_t n, int timeout) __asm__("poll");
 int fake_poll(struct pollfd *fds, nfds_t n, int timeout)

@@ -239,8 +239,8 @@ static const char *fault = "";
 static sem_t second_exists;
 
 /*
- * Makes the calls of a thread when the thread before it has ended, so that no other thread stores
- * meanwhile. The second thread gets its memory before the first thread frees its own.
+ * Makes the calls of a thread when the previous thread has ended, so that no other thread stores
+ * meanwhile. The second thread gets its memory before the first thread frees its memory.
  */
 static void call_after(long thread, pthread_t before)
 {
@@ -307,9 +307,9 @@ static void set_up_both(void)
 	set_up(&rules);
 	set_up(&tables);
 	/*
-	 * The first call by name in a process looks the operator up and stores it. The first call
-	 * by a handle of another registry stores in the declaration that the operator's type
-	 * matches.
+	 * The first call by name in a process looks up the operator, and stores it in the
+	 * declaration. The first call by a handle of another registry stores in the declaration
+	 * that the operator's type matches.
 	 */
 	if (calm(&x) || swift(&x) || calm_at(rules.calm, &dk_local_default, &x) ||
 	    swift_at(rules.swift, &dk_local_default, &x))

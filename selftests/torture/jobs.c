@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests deferred calls: functions submit a job and return. A thread completes the jobs, and before
- * that checks that the provider of the job is still registered.
+ * Tests deferred calls: functions submit a job and return. A thread completes the jobs. Before it
+ * completes a job, it checks that the provider of the job is still registered.
  */
 #include "torture.h"
 

@@ -254,8 +254,8 @@ enum {
 /* ---- the test ------------------------------------------------------------------ */
 
 /*
- * Deliberate mistakes, to show that the test detects each. They have no lasting effect
- * and access only memory of the test, since the kernel continues to run.
+ * Deliberate mistakes, to show that the test detects each. They have no lasting effect and access
+ * only memory of the test, because the kernel continues to run after the test.
  */
 #define TORTURE_BREAKS(X)						\
 	X(NOTHING, "nothing")						\

@@ -105,13 +105,13 @@ struct writer *writer_new(struct actor *a, unsigned int number)
 void change_begin(struct window *w)
 {
 	w_store(w->seq, w->seq + 1);
-	/* a reader that sees the change also sees that @seq is odd */
+	/* a reader that loads a part of the change later loads an odd @seq */
 	w_fence();
 }
 
 void change_end(struct window *w)
 {
-	/* a reader that sees the new @seq also sees the change */
+	/* a reader that loads the new @seq later loads the whole change */
 	w_store_release(w->seq, w->seq + 1);
 }
 
@@ -232,8 +232,8 @@ static void card_unregister(struct writer *w, unsigned int i)
 }
 
 /*
- * Switches the device, or the backend if @device is 0. A request with a deadline takes
- * it offline at once, and is repeated until no call is inside.
+ * Switches the device or, if @device is 0, the backend. A request with a deadline takes the device
+ * or backend offline at once, and is repeated until no call is inside.
  */
 static int set_online(struct writer *w, u32 device, unsigned int backend, bool online)
 {
@@ -399,8 +399,8 @@ static void handle(struct writer *w)
 void torture_change_inside(struct actor *a, struct dk_provider *prov)
 {
 	/*
-	 * Functions of this operator do not call or change anything: otherwise two
-	 * threads in this function could wait for each other.
+	 * Functions of this operator make neither calls nor changes. Otherwise two threads in this
+	 * function could wait for each other.
 	 */
 	static const struct dk_impl little[] = { DK_IMPL(tt_quick, DK_AUTOGRAD_CPU, pass) };
 	struct dk_provider inner = DK_PROVIDER("torture-inside");
