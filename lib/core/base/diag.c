@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Reasons for failures. Each reason has a number, an errno and a constant sentence.
- */
+/* Reasons for failures. Each reason has a number, an errno and a constant sentence. */
 #include "base.h"
 
 static const struct {

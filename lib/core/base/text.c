@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Defines the string functions of the core, which is built without a libc, and checks names.
- */
+/* Defines string functions, because the core is built without a libc, and checks names. */
 #include "base.h"
 
 bool dkc_streq(const char *a, const char *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The core is built for one of three worlds: the kernel, userspace or bare metal. Only the
- * #include lines below test which world it is.
+ * #include lines below depend on the world.
  *
  * The core is written with the kernel's names. In userspace and on bare metal, a file kernel.h
  * defines the names that the core uses: types and errno numbers, kvzalloc() and kvfree(),

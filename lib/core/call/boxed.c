@@ -12,9 +12,9 @@ struct dk_extract {
 };
 
 /*
- * Returns the function that unpacks the arguments. The caller's declaration has it if DK_OP() made
- * the declaration. A hand-written declaration may lack it. Then the function in the declaration of
- * the called function is used, which stays valid while the called function is registered.
+ * Returns the function that unpacks the arguments. The caller's declaration may lack this function
+ * if it is hand-written. Then the declaration of the called function is used. It stays valid while
+ * the called function is registered.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {

@@ -54,7 +54,7 @@ static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op,
 
 /* ---- signatures -------------------------------------------------------------- */
 
-/* True if a signature with the text at @sig was already compared with the operator's. */
+/* True if the text at @sig was already compared with the operator's signature. */
 static bool sig_known(const struct dk_op *op, const char *sig)
 {
 	const struct dkc_reg *r = dkc_deref_locked(op->regs, op->reg);

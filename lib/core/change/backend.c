@@ -51,9 +51,9 @@ static bool ends_in(const char *name, const char *end, size_t *kept)
 }
 
 /*
- * True if a key of the backend would get a name that is taken, if the backend got the private name
- * @name. For example, "Other" would make a second key AutogradOther. Also tests @name itself, which
- * would be the name of the backend's Dense key. The backend has no private name yet.
+ * True if the private name @name would give one of the backend's keys a name that is taken. For
+ * example, "Other" would make a second key AutogradOther. Also tests @name itself, which would be
+ * the name of the backend's Dense key. The backend has no private name yet.
  */
 static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
 {

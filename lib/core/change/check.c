@@ -85,8 +85,8 @@ static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_d
 }
 
 /*
- * True if the description of a parameter is valid. dk_arg_get() reads a whole list or pointer,
- * whatever the size in the description.
+ * True if the description of a parameter is valid. Lists and pointers must have at least their full
+ * size, because dk_arg_get() reads all of it.
  */
 static bool param_fits(const struct dk_param *p, u64 args_size)
 {

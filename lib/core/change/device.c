@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Registers and unregisters devices, assigns their numbers, and finds them by name.
- */
+/* Registers and unregisters devices, assigns their numbers, and finds them by name. */
 #include "change.h"
 
 #define DKC_DEVMAP_MIN		16

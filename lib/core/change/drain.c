@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Waits for the running calls of a provider's functions, and reports them.
- */
+/* Waits for the running calls of a provider's functions, and reports them. */
 #include "change.h"
 
 static void provider_free(struct dkc_provider *core)
@@ -150,7 +148,7 @@ static bool find_inside(const struct dkc_inside *in, void *data)
 	return true;
 }
 
-/* Describes running call @i. The lock keeps its operator and its function from being freed. */
+/* Describes running call @i. The lock protects the operator and the function of the call. */
 static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in)
 {
 	dkc_assert_writer(t->core->reg);

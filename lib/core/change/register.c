@@ -34,8 +34,8 @@ static int resolve_key(const struct dkc_registration *r, const struct dk_impl *i
 }
 
 /*
- * Links a registration before the others of the operator. A registration of a device is linked
- * after those without a device.
+ * Links a registration into its operator's list. The list has two parts: the registrations without
+ * a device, and then those of devices. In its part, the new registration comes first.
  */
 static void reg_link(struct dkc_reg *r, struct dk_op *op)
 {
@@ -188,9 +188,7 @@ static int block_admit(struct dkc_registration *r)
 	return r->fallback ? fallback_admit(r) : table_admit(r);
 }
 
-/*
- * Returns the function that @r overrides: the next older one at the same key, for the same device.
- */
+/* Returns the function that @r overrides: the next older one at the same key and device. */
 static const struct dkc_reg *overridden(const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = dkc_next_reg(r);

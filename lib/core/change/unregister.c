@@ -59,7 +59,7 @@ static void reg_unlink(struct dkc_reg *r)
 
 	while (dkc_deref_locked(*at, op->reg) != r)
 		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
-	/* a reader that is at this registration still reaches those after it */
+	/* readers that are at this registration can still reach the next ones */
 	rcu_assign_pointer(*at, dkc_next_reg(r));
 	op->num_regs--;
 	op_removed(op);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Lists of objects. A list is itself an object, and has the keys of all its items.
- */
+/* Lists of objects. A list is itself an object, and has the keys of all its items. */
 #include "layout.h"
 
 const struct dk_obj *dk_list_at(const struct dk_list *list, unsigned long i)

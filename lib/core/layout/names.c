@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Formats names of keys, and parses keys and keysets: SEMANTICS 1.4 to 1.6.
- */
+/* Formats names of keys, and parses keys and keysets: SEMANTICS 1.4 to 1.6. */
 #include "layout.h"
 
 static char *join(char buf[DK_NAME_MAX], const char *a, const char *b)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Counts the objects that a call of an operator can have, by the text of its dispatch list.
- */
+/* Counts the objects that a call of an operator can have, by the text of its dispatch list. */
 #include "observe.h"
 
 /*

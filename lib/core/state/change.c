@@ -161,7 +161,7 @@ static u8 tables_of(const struct dk_registry *reg)
 {
 	bool counted = dkc_deref_locked(reg->stats, reg);
 
-	/* enabled counters are one of the watchers */
+	/* @watched counts the counters as one watcher if they are enabled */
 	if (reg->watched > counted || !dkc_has_fast_calls())
 		return DKC_TABLES_BYPASSED;
 	return counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;

@@ -30,8 +30,9 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	rcu_read_lock();
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
-	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): if the latest dk_stats_enable()
-	 * published @s, the number loaded below is not older. Model: selftests/model/count.pml.
+	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): if this published @s, the number
+	 * loaded below is not from an earlier period of counting. Model:
+	 * selftests/model/count.pml.
 	 */
 	smp_rmb();
 	n = s ? dkc_reg_counter(op, r) : 0;
@@ -448,7 +449,7 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 	u32 end = reg->counters->num * DKC_COUNTS, cost;
 
 	dkc_assert_writer(reg);
-	/* read past_counts only here: a later reset changes past_counts, but no sum of a counter */
+	/* read past_counts only here: a reset during the sum changes it, but no counter_sum() */
 	if (c->times_counted != reg->times_counted) {
 		c->times_counted = reg->times_counted;
 		c->starts++;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Finds devices by number, the names of backends, and the device of a call.
- */
+/* Finds devices by number, the names of backends, and the device of a call. */
 #include "state.h"
 
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number)
@@ -40,8 +38,8 @@ static const struct dk_obj *first_on(const struct dk_list *list, u64 backend)
 }
 
 /*
- * Returns the number of the device of the first object, or item of a list, that is on the highest
- * backend of @ks.
+ * Finds the first object, or item of a list, that is on the highest backend of @ks. Returns the
+ * number of its device.
  */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n)

@@ -326,7 +326,7 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	/* the fast path of boxed calls needs a mark, even if there is no text to compare */
 	if (!decl->sig)
 		WRITE_ONCE(decl->sig_mark, sig);
-	/* if the signatures were not compared here, the slow path compares them on every call */
+	/* if the operator has no signature to compare, do not bind: the slow path compares later */
 	if (!decl->sig || sig)
 		WRITE_ONCE(decl->op, op);
 	return 0;

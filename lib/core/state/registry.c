@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Allocates registries, with or without builtin fallbacks, shuts them down and frees them.
- */
+/* Allocates registries, with or without builtin fallbacks, shuts them down and frees them. */
 #include "state.h"
 
 struct dk_op dk__unbound = { .table = RCU_INITIALIZER(&dkc_table_undefined) };
@@ -204,9 +202,7 @@ void dkc_registry_unlock_flush(struct dk_registry *reg)
 	dkc_flush_retired();
 }
 
-/*
- * Returns the name of a provider or held operator that uses the registry, or NULL if there is none.
- */
+/* Returns the name of a provider or held operator that uses the registry, or NULL if none does. */
 static const char *user_of(struct dk_registry *reg)
 {
 	const struct dk_op *op;

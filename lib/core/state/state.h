@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * The state of a registry: operators, devices and hooks, how changes are published, and counters.
- */
+/* The state of a registry: operators, devices, hooks, counters, and how changes are published. */
 #ifndef _DKC_STATE_H
 #define _DKC_STATE_H
 
@@ -277,8 +275,8 @@ struct dkc_calls {
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 
 /*
- * hook.c: dkc_hooks_before() runs the hooks' @before functions. If the call is not made (@err), it
- * also runs their @after functions. After a call that was made, dkc_hooks_after() runs these.
+ * hook.c: dkc_hooks_before() runs the hooks' @before functions and, if the call is not made (@err),
+ * their @after functions. dkc_hooks_after() runs the @after functions of a call that was made.
  */
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_request *req, int err);
 void dkc_hooks_after(struct dk_frame *f);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Enables, disables, resets and reads the counters.
- */
+/* Enables, disables, resets and reads the counters. */
 #include "state.h"
 
 /* ---- enabling and disabling --------------------------------------------------- */
@@ -21,7 +19,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
 		reason = DK_WHY_NO_MEMORY;
 	if (was_on) {
-		/* a counter that could not be allocated before may be assigned now */
+		/* if there was no memory for a counter before, it may be assigned now */
 		dkc_change_tables(reg, true);
 	} else if (reason) {
 		undone = dkc_stats_detach(reg);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * Registrations, the rules that choose a function for a key, and the tables built from them.
- */
+/* Registrations, the rules that choose a function for a key, and the tables built from both. */
 #ifndef _DKC_TABLE_H
 #define _DKC_TABLE_H
 

@@ -148,8 +148,8 @@ static_assert(offsetof(struct dkc_index, mask) == offsetof(struct dk__index, mas
 static_assert(offsetof(struct dkc_index, index) == sizeof(struct dk__index), "ABI");
 
 /*
- * Storage for building a table. Each registry has one, and only the writer uses it. The sets to
- * which it points follow it in memory. They are as large as the layout needs.
+ * Storage for building a table. Each registry has one, and only the writer uses it. The sets follow
+ * the struct in memory, and are as large as the layout needs.
  */
 struct dkc_scratch {
 	u32 words;				/* of a set of slots */
