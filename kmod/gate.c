@@ -31,7 +31,7 @@
 #include "../lib/core/change/change.h"
 #include "gate.h"
 
-/* If this many calls that were entered on one CPU are in flight, its next call takes a lock. */
+/* If this many calls entered on one CPU are in flight, the next call on that CPU takes a lock. */
 #define GATE_SLOTS	16
 
 struct gate_slot {
@@ -537,9 +537,9 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
 	waiter_add(&by_reg, reg);
 	for (;;) {
 		/*
-		 * set_current_state() has a full barrier, which pairs with those in leave_gate(),
-		 * dkc_gate_complete() and dkc_gate_wake(). A signal does not end the wait: the
-		 * caller frees what the calls use.
+		 * set_current_state() has a full barrier, which pairs with the barriers in
+		 * leave_gate(), dkc_gate_complete() and dkc_gate_wake(). A signal does not end
+		 * the wait, because the caller will free what the calls use.
 		 */
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		empty = !dkc_gate_any(prov, match, data);

@@ -23,7 +23,7 @@ int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const 
 /* Returns -EINVAL, with a message in extack, if a request lacks an attribute. */
 int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int attr,
 		  const char *text);
-/* Returns -EINVAL, with a message in extack, if @attr is present, that is, not NULL. */
+/* Returns -EINVAL, with a message in extack, if @attr is not NULL. */
 int dk_nl_forbid(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text);
 
 /* Returns the state of a backend, a device or the counters, as it is sent in messages. */

@@ -28,7 +28,7 @@ u64 dkc_now(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
 }
 
-/* Without this message, a wait without a deadline could hang silently, for example in dlclose(). */
+/* Explains a wait that may never end, for example in dlclose(). */
 void dkc_notice_wait(const char *prov, const char *call)
 {
 	int cancel;
@@ -63,7 +63,7 @@ void dkc_misuse(const char *op, const char *text)
 	dkc_write_stderr(line, strlen(line));
 }
 
-/* Polls, because a function of the user, which may take any time, must return first. */
+/* Polls. The wait ends when a function of the user returns, which may take any time. */
 void dkc_wait_zero(const __u32 *p)
 {
 	const struct timespec pause = { 0, 100000 };

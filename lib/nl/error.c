@@ -48,7 +48,7 @@ int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 	return code;
 }
 
-/* Reports that dk_nl_open() had no memory for a handle, which would store the error. */
+/* Reports that dk_nl_open() had no memory for a handle, so no handle can store the error. */
 int dkn_error_no_handle(struct dk_nl_error *why)
 {
 	static const struct dk_nl_error no_memory = {

@@ -155,7 +155,6 @@ static void begin(struct dk_frame *f, struct dk_op *op, const struct dk_op_decl 
 	f->n = req->n;
 }
 
-/* Computes the keyset from objects and local state, and enters the call. */
 static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__request *rq,
 		   struct dkc_request *req)
 {

@@ -76,7 +76,6 @@ static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_d
 	}
 }
 
-/* Returns the error of an entry without a function. */
 static int unserved_error(const struct dkc_table *table, unsigned int id, bool no_device)
 {
 	if (table->kind == DKC_TABLE_SHUTDOWN)

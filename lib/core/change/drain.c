@@ -72,7 +72,7 @@ static bool is_canceled(const struct dkc_target *t)
 /*
  * True if a wait for the calls of @waited_for also waits for the calls of @b. An array may be
  * registered again while calls of its previous registration are running. A wait for the array
- * waits for the calls of all its unregistered registrations.
+ * waits for the calls of all its registrations that were unregistered.
  */
 static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 {

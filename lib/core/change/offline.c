@@ -155,7 +155,6 @@ static int switch_tables(const struct dkc_switch *s)
 	return 0;
 }
 
-/* True for a call in a function of the backend. */
 static bool is_in_backend(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_switch *s = data;

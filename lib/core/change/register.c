@@ -153,7 +153,6 @@ static int fallback_admit(struct dkc_registration *r)
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* Returns the name of a registration for messages. */
 static const char *registration_name(const struct dkc_registration *r)
 {
 	if (r->dev)
