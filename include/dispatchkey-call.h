@@ -224,7 +224,7 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * @from: the call that the function serves
  * @decl: the operator of @from; any other fails with -EPROTOTYPE
  * @ks: the keyset. The local state is not applied. Fallthrough keys are removed
- *	only if the set is routed to one of them. This can happen after a function was
+ *	only if the set is routed to one of them, for example after a function was
  *	unregistered
  * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs

@@ -1863,12 +1863,12 @@ public:
 	}
 
 	/*
-	 * Makes an element of an array of functions, for example for dk_device_register().
-	 * In C, DK_IMPL() does the same. The array, and the texts of the options, must stay
-	 * valid until the array is unregistered. The function must not have captures. A
-	 * function without a name has no default label. If the options have a backend, a
-	 * registry or flags other than DK_IMPL_F_ATOMIC, registering the array fails with
-	 * -EINVAL.
+	 * Makes an element of an array of functions, for example for
+	 * dk_device_register(). In C, DK_IMPL() does the same. The array, and the texts
+	 * of the options, must stay valid until the array is unregistered. The function
+	 * must not have captures. A function without a name has no default label. If the
+	 * options have a backend, a registry or flags other than DK_IMPL_F_ATOMIC,
+	 * registering the array fails with -EINVAL.
 	 */
 	template <class F> dk_impl make_impl(dk_key key, F f, const impl_options &how = {}) const
 	{
