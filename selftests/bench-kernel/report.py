@@ -25,58 +25,58 @@ FLOOR = "floor"
 # (name, description, target). A target is a number, or (figure, factor, offset).
 ROWS = (
     ("The kernel's primitives", (
-        ("direct-call", "call of a function", None),
+        ("direct-call", "direct call of a function", None),
         ("static_call", "static_call()", None),
-        ("indirect-call", "call through a pointer (retpolines are off)", None),
-        (FLOOR, "call through a table with a known index: the floor", None),
+        ("indirect-call", "call through a pointer, without retpolines", None),
+        (FLOOR, "floor: call through a table, known index", None),
         ("rcu", "rcu_read_lock(), rcu_read_unlock()", None),
         ("srcu", "srcu_read_lock(), srcu_read_unlock()", None),
         ("percpu_ref", "percpu_ref_get(), percpu_ref_put()", None),
         ("spin_lock", "spin_lock(), spin_unlock()", None),
         ("kmalloc", "kmalloc() of 64 bytes, kfree()", None))),
-    ("Peers", (
+    ("Comparable services of the kernel", (
         ("module_get", "try_module_get(), call through a pointer, module_put()", None),
         ("notifier", "atomic_notifier_call_chain() of one block", None),
-        ("dma_find_channel", "dma_find_channel(), where there is none", None),
+        ("dma_find_channel", "dma_find_channel(), on a machine without channels", None),
         ("crypto_has_alg", "crypto_has_alg()", None),
         ("crypto_shash", "crypto_alloc_shash(), crypto_free_shash()", None),
-        ("getfamily", "GETFAMILY of generic netlink, by a process", None))),
+        ("getfamily", "generic netlink: a process requests CTRL_CMD_GETFAMILY", None))),
     ("Calls of atomic operators", (
         ("call.atomic", "call", 64),
-        ("call.rcu", "call, the caller being in RCU already", 46),
+        ("call.rcu", "NAME_rcu(), inside the caller's rcu_read_lock()", 46),
         ("redispatch.atomic", "redispatch inside the call", 30),
-        ("below.atomic", "redispatch below its key", None),
-        ("below.frame", "the same, of a call that has a frame", None),
+        ("below.atomic", "redispatch below the key of the call", None),
+        ("below.frame", "redispatch below, from a call by dk_call_enter()", None),
         ("boxed.atomic", "boxed call", 130),
-        ("missing.atomic", "call that nothing serves", 110),
-        ("device.no-functions", "object on a device, operator without device functions",
+        ("missing.atomic", "call that no function serves", 110),
+        ("device.no-functions", "object on a device without functions",
          ("call.atomic", 1, 2)),
-        ("device.1", "per device, one device", 80),
-        ("device.64", "per device, 64 devices", ("device.1", 1, 0)),
-        *((f"fallthrough.{k}", f"fallthrough through {k} key" + "s" * (k != 1),
+        ("device.1", "object on the only device with functions", 80),
+        ("device.64", "object on one of 64 devices with functions", ("device.1", 1, 0)),
+        *((f"fallthrough.{k}", f"call, {k} of its keys fall through",
            ("fallthrough.0", 1, 2) if k else None) for k in range(9)))),
     ("Calls of sleepable operators", (
-        ("call.sleepable", "call, recorded in the gate", 105),
+        ("call.sleepable", "call, with a record in the gate", 105),
         ("redispatch.sleepable", "redispatch inside the call", None),
-        ("below.sleepable", "redispatch below its key", None),
-        ("batch.32", "one of 32 calls of one entered function", None))),
-    ("Calls that are watched (atomic)", (
+        ("below.sleepable", "redispatch below the key of the call", None),
+        ("batch.32", "batch of 32, per call", None))),
+    ("Calls of atomic operators, observed", (
         ("counted.atomic", "counters on", ("call.atomic", 1, 20)),
         ("counted.elsewhere", "counters on in another registry", None),
-        ("hooked.atomic", "a hook before calls", None),
-        ("traced.atomic", "tracepoints on, and recorded", None))),
-    ("Among 3 640 operators", (
-        ("find", "name to handle", 250),
-        ("register", "register and publish one function", 2500),
-        ("register.alias", "the same at an alias key", None),
+        ("hooked.atomic", "a hook runs before each call", None),
+        ("traced.atomic", "tracepoints on, events recorded", None))),
+    ("Lookups and changes, with 3 640 operators", (
+        ("find", "look up an operator by name", 250),
+        ("register", "register and publish one function at a runtime key", 2500),
+        ("register.alias", "register and publish one function at an alias key", None),
         ("withdraw", "withdraw one function", None),
         ("define", "define an operator", None),
-        ("undefine", "remove a definition", None),
-        ("fallback", "backend fallback that is a function, an operator", None),
-        ("fallthrough", "the same, a fallthrough, an operator", None),
-        ("register.all", "a function for each of them at once, per function", None),
-        ("unregister", "unregister a provider of one function, no waiting", None),
-        ("unregister.all", "unregister one of 3 640 functions, a function", None))),
+        ("undefine", "remove the definition of an operator", None),
+        ("fallback", "register a backend fallback, per operator", None),
+        ("fallthrough", "register a fallthrough fallback, per operator", None),
+        ("register.all", "register a function for each operator, per function", None),
+        ("unregister", "unregister a provider of one function, without waiting", None),
+        ("unregister.all", "unregister a provider of 3 640 functions, per function", None))),
 )
 # Most of the cost of these is in the kernel, such as in its allocator when memory is freed.
 NOT_GATED = ("traced.atomic", "undefine")
@@ -136,7 +136,7 @@ def number(x):
 def table(figures, about, baseline):
     """Prints the figures, and the changes if there is a baseline."""
     floor = figures[FLOOR][0]
-    print(f"Instructions, net of the loop, in one boot: {about}")
+    print(f"Instructions, without those of the loop, in one boot: {about}")
     for title, rows in ROWS:
         print(f"\n{title:56} {'least':>7} {'median':>7} {'x floor':>7} {'target':>7}"
               + (f" {'change':>7}" if baseline else ""))

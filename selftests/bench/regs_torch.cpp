@@ -100,8 +100,8 @@ static void prepare(const regs_all *of)
 		names.push_back({ op.ns + "::" + name, overload });
 		fresh.push_back(convert(all->fresh[i], ignored));
 	}
-	printf("note\tlibtorch 1.13.1 does not know the keys of %u of %u functions, which are left out,"
-	       " and types of %u schemas, which are replaced\n",
+	printf("note\t%u of %u functions are left out, because libtorch 1.13.1 does not know their keys."
+	       " In %u schemas, types that it does not know are replaced.\n",
 	       unknown, all->num_impls, replaced);
 }
 

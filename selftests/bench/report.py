@@ -22,51 +22,51 @@ LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
 
 # Measurements: the name in the files, and the description.
 CALLS = {
-    "floor": "floor: a call through a table, index known",
-    "floor.bp": "  in a read section of liburcu-bp",
-    "floor.memb": "  in a read section of liburcu-memb",
-    "floor.qsbr": "  in a read section of liburcu-qsbr",
+    "floor": "floor: call through a table, known index",
+    "floor.bp": "  in a read-side section of liburcu-bp",
+    "floor.memb": "  in a read-side section of liburcu-memb",
+    "floor.qsbr": "  in a read-side section of liburcu-qsbr",
     "redispatch.sleepable": "redispatch, sleepable operator",
     "redispatch.atomic": "redispatch, atomic operator",
     "below.sleepable": "redispatch below, sleepable operator",
     "below.atomic": "redispatch below, atomic operator",
     "call.sleepable.named": "call by name, sleepable operator",
     "call.sleepable": "call by handle, sleepable operator",
-    "call.sleepable.given": "  local state given",
-    "call.sleepable.own": "  in a registry of one's own",
+    "call.sleepable.given": "  the caller passes the local state",
+    "call.sleepable.own": "  in a registry other than the default",
     "call.atomic.named": "call by name, atomic operator",
     "call.atomic": "call by handle, atomic operator",
-    "call.atomic.given": "  local state given",
-    "call.atomic.own": "  in a registry of one's own",
+    "call.atomic.given": "  the caller passes the local state",
+    "call.atomic.own": "  in a registry other than the default",
     "boxed.sleepable": "boxed call, sleepable operator",
     "boxed.atomic": "boxed call, atomic operator",
-    "batch": "one of 32 calls of one entered function",
-    "batch.atomic": "  of an atomic operator",
-    **{f"fallthrough.{n}": f"call, keys that fall through: {n}" for n in range(9)},
-    "missing.sleepable": "nothing serves, sleepable operator",
-    "missing.atomic": "nothing serves, atomic operator",
-    "device.none": "call, the devices' backend, no device",
-    "device.no-functions": "  a device without functions for it",
-    "device.1": "  a device, the only one with a function",
-    "device.64": "  a device, one of 64 with functions",
-    "device.same": "  a device, of an operator for one device",
+    "batch": "batch of 32, per call, sleepable operator",
+    "batch.atomic": "batch of 32, per call, atomic operator",
+    **{f"fallthrough.{n}": f"call, {n} of its keys fall through" for n in range(9)},
+    "missing.sleepable": "no function serves, sleepable operator",
+    "missing.atomic": "no function serves, atomic operator",
+    "device.none": "object on the backend, on no device",
+    "device.no-functions": "  on a device without functions",
+    "device.1": "  on the only device with functions",
+    "device.64": "  on one of 64 devices with functions",
+    "device.same": "  the operator has DK_OP_SAME_DEVICE",
     "counted.sleepable": "call, counters on, sleepable operator",
     "counted.atomic": "call, counters on, atomic operator",
     "torch.redispatch": "libtorch: redispatch",
     "torch.call": "libtorch: call",
     "torch.boxed": "libtorch: boxed call",
-    "torch.missing": "libtorch: nothing serves, it throws",
+    "torch.missing": "libtorch: no function serves, it throws",
 }
 REGISTRATIONS = {
-    "define": "define, without a schema",
-    "define.schema": "define, with its schema",
-    "impl": "impl at a runtime key",
-    "impl.alias": "impl at an alias key",
-    "fallback": "backend fallback over all, a function",
-    "fallback.through": "backend fallback over all, a fallthrough",
-    "name": "name to handle",
-    "load": "all functions of an operator",
-    "unload": "unregister everything",
+    "define": "define an operator, without schema",
+    "define.schema": "define an operator, with schema",
+    "impl": "register function at runtime key",
+    "impl.alias": "register function at alias key",
+    "fallback": "backend fallback, a function",
+    "fallback.through": "backend fallback, a fallthrough",
+    "name": "look up an operator by name",
+    "load": "load all operators, per operator",
+    "unload": "unload all operators, in total",
 }
 
 
@@ -161,12 +161,15 @@ class Targets:
             self.at_most(what, limit, self.m.counts[name], "instructions")
 
     def faster(self, what, name, peer, times):
-        """Adds a target for how many times faster a call is than the peer's call."""
-        target = (f"{times:g} x faster than libtorch" if times > 1 else
-                  f"at most {1 / times:g} x libtorch's time")
+        """Adds a target for how many times as fast as the peer's call a call is."""
+        slower = times < 1
+        target = (f"at most {1 / times:g} x libtorch's time" if slower else
+                  f"{times:g} x as fast as libtorch")
         if self.m.has(peer):
             value = self.m.ratio(peer, name)
-            self.line(what, target, value, f"{number(value)} x as fast", value >= times)
+            text = (f"{number(1 / value)} x libtorch's time" if slower else
+                    f"{number(value)} x as fast")
+            self.line(what, target, value, text, value >= times)
         else:
             self.line(what, target, None, "no libtorch here", None)
 
@@ -186,48 +189,48 @@ def call_targets(t):
         t.instructions(f"call by handle, {kind}", f"call.{kind}", 70)
     counts = [t.m.counts.get(f"fallthrough.{n}") for n in range(9)]
     if None not in counts:
-        t.at_most("through 0 to 8 keys", 2, round(max(counts) - min(counts), 1),
+        t.at_most("0 to 8 keys fall through", 2, round(max(counts) - min(counts), 1),
                   "more instructions")
     for kind in ("sleepable", "atomic"):
-        t.instructions(f"nothing serves, {kind}", f"missing.{kind}", 110)
+        t.instructions(f"no function serves, {kind}", f"missing.{kind}", 110)
     for kind in ("sleepable", "atomic"):
         t.instructions(f"boxed call, {kind}", f"boxed.{kind}", 130)
-    t.instructions("a device, the only one", "device.1", 16, "call.sleepable")
-    t.instructions("a device, one of 64", "device.64", 16, "call.sleepable")
-    t.instructions("one of 64, beside the only one", "device.64", 0, "device.1")
-    t.instructions("a device, the operator is for one", "device.same", 16, "call.sleepable")
-    t.instructions("a device without functions", "device.no-functions", 2, "device.none")
-    t.of_floor("batch of 32", "batch", 1.25)
-    t.instructions("batch of 32", "batch", 9)
+    t.instructions("only device vs. call by handle", "device.1", 16, "call.sleepable")
+    t.instructions("1 of 64 devices vs. call by handle", "device.64", 16, "call.sleepable")
+    t.instructions("1 of 64 devices vs. only device", "device.64", 0, "device.1")
+    t.instructions("SAME_DEVICE vs. call by handle", "device.same", 16, "call.sleepable")
+    t.instructions("no device functions vs. no device", "device.no-functions", 2, "device.none")
+    t.of_floor("batch of 32, per call", "batch", 1.25)
+    t.instructions("batch of 32, per call", "batch", 9)
     for kind in ("sleepable", "atomic"):
-        t.instructions(f"counters on, {kind}", f"counted.{kind}", 20, f"call.{kind}")
+        t.instructions(f"counters on vs. off, {kind}", f"counted.{kind}", 20, f"call.{kind}")
 
 
 def registration_targets(t):
     """Adds the targets of registrations and memory."""
     for what, name, limit, peer in (
-            ("define, without a schema", "define", 1, None),
-            ("define, with its schema", "define.schema", None, "torch.define.schema"),
-            ("impl at a runtime key", "impl", 0.6, "torch.impl"),
-            ("impl at an alias key", "impl.alias", 0.8, "torch.impl.alias")):
+            ("define, without schema", "define", 1, None),
+            ("define, with schema", "define.schema", None, "torch.define.schema"),
+            ("register function at runtime key", "impl", 0.6, "torch.impl"),
+            ("register function at alias key", "impl.alias", 0.8, "torch.impl.alias")):
         if limit:
             t.at_most(what, limit, t.m.median(name) / 1000, "us")
         if peer:
             t.faster(what, name, peer, 5)
-    t.at_most("fallback, a function", 1.5, t.m.median("fallback") / 1e6, "ms")
-    t.at_most("fallback, a fallthrough", 1.5, t.m.median("fallback.through") / 1e6, "ms")
-    t.faster("name to handle", "name", "torch.name", 2)
-    t.at_most("memory an operator", 320, round(t.m.median("memory")), "bytes")
-    t.at_most(".text of the library", 110, t.m.median("text") / 1024, "KiB")
+    t.at_most("backend fallback, a function", 1.5, t.m.median("fallback") / 1e6, "ms")
+    t.at_most("backend fallback, a fallthrough", 1.5, t.m.median("fallback.through") / 1e6, "ms")
+    t.faster("look up an operator by name", "name", "torch.name", 2)
+    t.at_most("memory per operator", 320, round(t.m.median("memory")), "bytes")
+    t.at_most("code of the library (.text)", 110, t.m.median("text") / 1024, "KiB")
     if t.m.has("torch.memory"):
         value = t.m.ratio("torch.memory", "memory")
-        t.line("memory an operator", "16 x below libtorch", value, f"{number(value)} x below",
+        t.line("memory per operator", "16 x below libtorch", value, f"{number(value)} x below",
                value >= 16)
     for reader in t.m.readers:
         if reader["who"] == "libdispatchkey":
             value = reader["kept_percent"]
             enough = reader["registrations_per_second"] >= 10000
-            t.line("calls while others register", "at least 95 % kept at 10 000 /s", value,
+            t.line("calls while another thread registers", "at least 95 % at 10 000 /s", value,
                    f"{value:g} % at {number(reader['registrations_per_second'])} /s",
                    value >= 95 if enough else None)
 
@@ -252,13 +255,13 @@ def row(m, name, text, scale=1, extra=""):
 
 def head(text, *more):
     """Returns the first line of a table."""
-    return f"{text:<43}{'least':>9}{'median':>9}  {'its 95 % interval':<19}" + "".join(more)
+    return f"{text:<43}{'least':>9}{'median':>9}  {'95 % interval':<19}" + "".join(more)
 
 
 def text_of(m, targets, notes):
     """Returns the whole report as text."""
     out = [f"{key}: {value}" for key, value in notes] + [""]
-    out += [head("calls, in ns", f"{'instr.':>9}{'x floor':>9}")]
+    out += [head("time of one call, in ns", f"{'instr.':>9}{'x floor':>9}")]
     for name, text in CALLS.items():
         if m.has(name):
             count = number(m.counts[name]) if name in m.counts else "-"
@@ -266,29 +269,30 @@ def text_of(m, targets, notes):
             out.append(row(m, name, text, 1, f"{count:>9}{ratio:>9}"))
     crowd = [n for n in m.samples if "*" in n]
     if crowd:
-        out += ["", head("one and several threads, ns of each")]
+        out += ["", head("time of one call in each thread, in ns")]
         for name in crowd:
             kind, threads = name.split("*")
-            out.append(row(m, name, f"{CALLS[kind]}, {threads} thread{'s' * (threads != '1')}"))
-    out += ["", head("registrations, in us")]
+            text = CALLS[kind].removesuffix(" operator")
+            out.append(row(m, name, f"{text}, {threads} thread{'s' * (threads != '1')}"))
+    out += ["", head("time of registrations, in us")]
     for name, text in REGISTRATIONS.items():
         for prefix in ("", "torch."):
             if m.has(prefix + name):
                 out.append(row(m, prefix + name, ("libtorch: " if prefix else "") + text, 1000))
     out += ["", head("memory, in bytes")]
-    for name, text in (("memory", "heap in use, an operator"),
-                       ("torch.memory", "libtorch: heap in use, an operator"),
-                       ("text", ".text of the library")):
+    for name, text in (("memory", "heap in use, per operator"),
+                       ("torch.memory", "libtorch: heap in use, per operator"),
+                       ("text", "code of the library (.text)")):
         if m.has(name):
             out.append(row(m, name, text))
     if m.readers:
-        out += ["", f"{'what calls keep while others register':<64}{'kept, %':>9}{'least':>9}"
-                    f"{'a second':>10}"]
+        out += ["", f"{'speed of calls while another thread registers':<66}"
+                    f"{'kept, %':>8}{'least, %':>9}{'reg. per s':>11}"]
         for r in m.readers:
-            out.append(f"{r['who'] + ': registrations ' + r['registrations']:<64}"
-                       f"{r['kept_percent']:>9g}{r['least_percent']:>9g}"
-                       f"{r['registrations_per_second']:>10.0f}")
-    out += ["", f"{'what':<38}{'target':<32}{'measured':<26}met"]
+            out.append(f"{r['who'] + ': registrations ' + r['registrations']:<66}"
+                       f"{r['kept_percent']:>8g}{r['least_percent']:>9g}"
+                       f"{r['registrations_per_second']:>11.0f}")
+    out += ["", f"{'case':<38}{'target':<32}{'measured':<26}met"]
     for t in targets:
         met = {True: "yes", False: "no", None: "-"}[t["met"]]
         out.append(f"{t['what']:<38}{t['target']:<32}{t['measured']:<26}{met}")
@@ -372,8 +376,8 @@ class Plot:
 
 def plot_calls(m):
     """Plots the times of calls."""
-    plot = Plot("How long calls take", "Medians of calls of every kind, with their intervals.",
-                "ns; the line is the 95 % interval of the median, the mark the target")
+    plot = Plot("How long calls take", "Medians of calls of every kind, with their 95 % intervals.",
+                "ns; the line is the 95 % interval of the median, the mark is the target")
     floor = m.median("floor")
     for name, kind, goal in (
             ("floor", "floor", None), ("batch", "ours", 1.25),
@@ -390,8 +394,8 @@ def plot_calls(m):
 
 def plot_instructions(m):
     """Plots the instructions of calls, as counted by callgrind."""
-    plot = Plot("Instructions of a call", "Counts by callgrind, net of the loop.",
-                "instructions, the loop taken off; the mark is the target")
+    plot = Plot("Instructions of a call", "Counts by callgrind, without those of the loop.",
+                "instructions of one call; the mark is the target")
     for name, goal in (("floor", None), ("batch", 9), ("redispatch.atomic", 46),
                        ("torch.redispatch", None),
                        ("call.atomic.named", 64), ("call.sleepable.named", 64),
@@ -400,7 +404,7 @@ def plot_instructions(m):
                        ("device.64", None), ("counted.sleepable", None)):
         if name in m.counts:
             kind = "peer" if name.startswith("torch.") else "floor" if name == "floor" else "ours"
-            plot.bar(CALLS[name].strip().split(": a")[0], kind, m.counts[name], None, goal)
+            plot.bar(CALLS[name].strip().split(": call")[0], kind, m.counts[name], None, goal)
     return plot
 
 
@@ -408,7 +412,7 @@ def plot_registrations(m):
     """Plots the times of registrations on a logarithmic scale."""
     plot = Plot("How long registrations take", "Medians of registrations, with their intervals.",
                 "us, on a logarithmic scale; the mark is the target", True)
-    goals = {"define": 1, "impl": 0.6, "impl.alias": 2, "fallback": 1500,
+    goals = {"define": 1, "impl": 0.6, "impl.alias": 0.8, "fallback": 1500,
              "fallback.through": 1500}
     for name, text in REGISTRATIONS.items():
         for prefix in ("", "torch."):
