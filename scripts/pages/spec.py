@@ -50,15 +50,15 @@ class Protocol:
                   f"; its attributes are the `{op['attribute-set']} attributes`_"),
                  ("para", doc(op))]
         items = []
-        for mode, title in (("do", "Request"), ("dump", "Dump")):
+        for mode, reply in (("do", "Reply attributes"),
+                            ("dump", "Attributes of each message of a dump")):
             if mode not in op:
                 continue
             request = op[mode].get("request", {}).get("attributes", [])
             if request:
-                items.append(self.attributes(f"{title} attributes", request))
+                items.append(self.attributes("Request attributes", request))
             if "reply" in op[mode]:
-                items.append(self.attributes(f"{title} reply attributes",
-                                             op[mode]["reply"]["attributes"]))
+                items.append(self.attributes(reply, op[mode]["reply"]["attributes"]))
         if "event" in op:
             items.append(self.attributes(f"Attributes, sent to the group ``{op['mcgrp']}``",
                                          op["event"]["attributes"]))
@@ -125,8 +125,9 @@ class Protocol:
             ("para", doc(spec)),
             ("para", f"The family is ``{spec['name']}`` (``{constant('', spec['c-family-name'])}``), "
              f"version {spec['version']}, of generic netlink."),
-            ("para", "Request attributes are those of a dump, too. A dump refuses attributes "
-             "that select one object, and other requests refuse filters."),
+            ("para", "A request returns one object, and a dump (``NLM_F_DUMP``) returns a list. "
+             "Both have the request attributes that are listed below. A dump refuses attributes "
+             "that select one object. Requests that are no dumps refuse filters."),
             ("para", "Every refusal has an extended acknowledgement with a message. If an "
              "attribute is wrong or missing, the acknowledgement names it. If the registry "
              "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``; repeat it to "

@@ -46,9 +46,8 @@ enum dk_nl_op_flags {
  * enum dk_nl_impl_flags - Properties of a registered function.
  * @DK_NL_IMPL_FALLTHROUGH: The function is a fallthrough: calls skip its key.
  * @DK_NL_IMPL_BOXED: The function is boxed: its arguments are in a struct.
- * @DK_NL_IMPL_ACTIVE: The function is online. It is the newest one of its
- *   device at its key or, if it belongs to no device, the newest of those
- *   without a device.
+ * @DK_NL_IMPL_ACTIVE: The function is in use: it is online, and no newer
+ *   function of the same device, or of no device, is registered at its key.
  * @DK_NL_IMPL_OFFLINE: The device or backend of the function is offline, so
  *   calls are routed as if the function were absent.
  */
@@ -61,18 +60,18 @@ enum dk_nl_impl_flags {
 
 /**
  * enum dk_nl_provenance - The rule that decides a table entry.
- * @DK_NL_PROV_MISSING: None. Nothing serves the entry.
+ * @DK_NL_PROV_MISSING: No rule. No function serves the entry.
  * @DK_NL_PROV_KERNEL: A function at exactly this key.
- * @DK_NL_PROV_DEFAULT_BACKEND: CompositeExplicitAutograd or
+ * @DK_NL_PROV_DEFAULT_BACKEND: A function at CompositeExplicitAutograd or
  *   CompositeExplicitAutogradNonFunctional.
- * @DK_NL_PROV_NESTED: CompositeImplicitAutogradNestedTensor.
- * @DK_NL_PROV_AMBIGUOUS: Ambiguous. There are functions at
+ * @DK_NL_PROV_NESTED: A function at CompositeImplicitAutogradNestedTensor.
+ * @DK_NL_PROV_AMBIGUOUS: The entry is ambiguous. There are functions at
  *   CompositeImplicitAutograd and at a backend of AutogradOther.
- * @DK_NL_PROV_MATH: CompositeImplicitAutograd.
- * @DK_NL_PROV_AUTOGRAD: Autograd.
- * @DK_NL_PROV_BATCHED: FuncTorchBatchedDecomposition.
+ * @DK_NL_PROV_MATH: A function at CompositeImplicitAutograd.
+ * @DK_NL_PROV_AUTOGRAD: A function at Autograd.
+ * @DK_NL_PROV_BATCHED: A function at FuncTorchBatchedDecomposition.
  * @DK_NL_PROV_FALLBACK: The backend fallback.
- * @DK_NL_PROV_NO_ENTRY: None. The trimmed table has no such entry.
+ * @DK_NL_PROV_NO_ENTRY: No rule. The table is trimmed and has no such entry.
  */
 enum dk_nl_provenance {
 	DK_NL_PROV_MISSING,
@@ -109,10 +108,12 @@ enum dk_nl_step_kind {
  * @DK_NL_VERDICT_NO_ALIAS: The layout does not have the alias key of the rule.
  * @DK_NL_VERDICT_OUTSIDE: The alias key of the rule does not include the key
  *   of the entry.
- * @DK_NL_VERDICT_BARS: A function bars CompositeImplicitAutograd.
- * @DK_NL_VERDICT_BARS_NOT: No function bars CompositeImplicitAutograd.
- * @DK_NL_VERDICT_BARRED: The rule has a function, but another function bars
- *   it.
+ * @DK_NL_VERDICT_BARS: A function prevents that functions at
+ *   CompositeImplicitAutograd serve the entry.
+ * @DK_NL_VERDICT_BARS_NOT: No function prevents that functions at
+ *   CompositeImplicitAutograd serve the entry.
+ * @DK_NL_VERDICT_BARRED: The rule has a function, but another function
+ *   prevents that it serves the entry.
  * @DK_NL_VERDICT_HAS_ENTRY: The table has an entry for the key.
  * @DK_NL_VERDICT_NO_ENTRY: The table is trimmed and has no entry for the key.
  */
@@ -133,17 +134,17 @@ enum dk_nl_verdict {
 
 /**
  * enum dk_nl_bearing - The effect of a registration on a call.
- * @DK_NL_BEARING_NONE: None. The result would be the same without the
+ * @DK_NL_BEARING_NONE: No effect. The result would be the same without the
  *   registration.
- * @DK_NL_BEARING_OVERRIDDEN: None. A newer function is registered at the same
- *   key.
+ * @DK_NL_BEARING_OVERRIDDEN: No effect. A newer function is registered at the
+ *   same key.
  * @DK_NL_BEARING_SERVES: The registration serves the call.
  * @DK_NL_BEARING_DECIDES: The registration does not serve the call, but
  *   without it the call would be routed differently.
  * @DK_NL_BEARING_SET: Without the registration the effective set would differ,
  *   but the same function would serve the call.
- * @DK_NL_BEARING_OFFLINE: None. The device or backend of the registration is
- *   offline.
+ * @DK_NL_BEARING_OFFLINE: No effect. The device or backend of the registration
+ *   is offline.
  */
 enum dk_nl_bearing {
 	DK_NL_BEARING_NONE,
@@ -158,7 +159,7 @@ enum dk_nl_bearing {
  * enum dk_nl_stat_kind - What a counter counts.
  * @DK_NL_STAT_IMPL: Calls of the operator that one of its functions served.
  * @DK_NL_STAT_FALLBACK: Calls of the operator that a backend fallback served.
- * @DK_NL_STAT_MISSING: Calls of the operator that nothing served.
+ * @DK_NL_STAT_MISSING: Calls of the operator that no function served.
  */
 enum dk_nl_stat_kind {
 	DK_NL_STAT_IMPL,
@@ -190,11 +191,11 @@ enum dk_nl_readers {
  * @DK_NL_EVENT_DEVICE_ADDED: A device was registered.
  * @DK_NL_EVENT_DEVICE_REMOVED: A device was unregistered.
  * @DK_NL_EVENT_DEVICE_STATE: A device went offline or came online.
- * @DK_NL_EVENT_LOST: Events were lost for lack of memory; count is their
- *   number. Read the state again.
+ * @DK_NL_EVENT_LOST: Events were lost for lack of memory. The attribute count
+ *   is their number. Read the state again.
  * @DK_NL_EVENT_PROVIDER_ADDED: A provider was registered.
- * @DK_NL_EVENT_PROVIDER_UNREGISTERING: A provider is being unregistered. Its
- *   functions are not called any more, but calls of them may still be running.
+ * @DK_NL_EVENT_PROVIDER_UNREGISTERING: A provider is being unregistered. No
+ *   new calls reach its functions, but calls may still be running in them.
  * @DK_NL_EVENT_PROVIDER_REMOVED: A provider was unregistered. No call of its
  *   functions is running.
  */
