@@ -100,7 +100,7 @@ void help_overview(FILE *f)
 	help_status(f, NULL);
 	fputs("\nexamples:\n"
 	      "  dkctl key SparseCUDA                what is this key?\n"
-	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are set, and which key wins?\n"
+	      "  dkctl keyset 'CPU|AutogradCPU'      its bits, and its key of highest priority\n"
 	      "  dkctl keyset --to pytorch-2.6 MAIA  what is this set in another release?\n"
 	      "  dkctl replay -                      try out a dispatcher at a prompt\n"
 	      "  dkctl table aten::add               which function serves each key?\n"

@@ -58,7 +58,7 @@ static const struct term op_terms[] = {
 	{ "prefix TEXT", "name begins with TEXT", "FILTER" },
 	{ "key KEY", "has a function at exactly this key", "FILTER" },
 	{ "backend NAME", "has a function of this backend", "FILTER" },
-	{ "provider NAME", "defined or served by this provider", "FILTER" },
+	{ "provider NAME", "defined by it, or has a function of it", "FILTER" },
 	{ }
 };
 
@@ -150,7 +150,7 @@ const struct subcommand subcommands[] = {
 		"backend and backends without a functionality; dkctl lists them separately.\n",
 		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
 		.examples =
-		"  dkctl keyset 'CPU|AutogradCPU'      its bits, and the key that wins\n"
+		"  dkctl keyset 'CPU|AutogradCPU'      its bits, and its top key\n"
 		"  dkctl keyset 0x1000010001           the names of these bits\n"
 		"  dkctl keyset --to pytorch-2.6 MAIA  the same set in another release\n",
 		.terms = keyset_terms,
@@ -158,7 +158,8 @@ const struct subcommand subcommands[] = {
 		"schema", "TEXT|-", "check a schema and print its parts",
 		"Parses a schema in PyTorch's notation, \"aten::neg(Tensor self) -> Tensor\", and\n"
 		"prints it as PyTorch does, with its arguments and return values. With -, reads a\n"
-		"schema from each line of standard input and prints it; copies a line \"(none)\".\n",
+		"schema from each line of standard input, and prints it. Prints a line \"(none)\"\n"
+		"unchanged.\n",
 		run_schema, 0, 0, 1,
 		.examples =
 		"  dkctl schema 'a::neg(Tensor self) -> Tensor'  its parts\n"
@@ -183,9 +184,9 @@ const struct subcommand subcommands[] = {
 	}, {
 		"backend", "[show] [NAME] | set NAME offline|online | release NAME",
 		"list backends, switch them on or off",
-		"Lists the backends that have functions, devices or a private name: their state,\n"
-		"the number of devices and functions, and the providers that joined them. NAME\n"
-		"selects one backend; -s lists unused backends as well.\n",
+		"Lists the backends that have functions, devices or a private name. For each,\n"
+		"prints its state, the number of its devices and functions, and the providers\n"
+		"that joined it. NAME selects one backend; -s lists unused backends as well.\n",
 		run_live_backend, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl backend                  all backends in use\n"
@@ -199,8 +200,9 @@ const struct subcommand subcommands[] = {
 	}, {
 		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
 		"list devices, switch them on or off",
-		"Lists all devices, or those of a backend: their state, the number of functions,\n"
-		"and the provider that registered them. -s shows the device numbers as well.\n",
+		"Lists all devices, or those of a backend. For each, prints its state, the number\n"
+		"of its functions, and the provider that registered it. -s shows the device\n"
+		"numbers as well.\n",
 		run_live_device, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl device                   all devices\n"
@@ -260,9 +262,9 @@ const struct subcommand subcommands[] = {
 	}, {
 		"route", "[-v] OP ARG... [include SET] [exclude SET]",
 		"show which function serves a call, and why",
-		"Shows which function a call of OP with these arguments reaches. ARG is the name\n"
-		"of a device or a backend, or a set of keys: names or 0x... SET@DEVICE is a\n"
-		"set of keys on a device.\n",
+		"Shows which function would serve a call of OP, without making the call. Each ARG\n"
+		"stands for an argument of the call. It is the name of a device or a backend, or\n"
+		"a set of keys: names or 0x... SET@DEVICE is a set of keys on a device.\n",
 		run_live_route, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
 		.examples =
 		"  dkctl route demo::add edu0                     which function is called?\n"
@@ -285,9 +287,9 @@ const struct subcommand subcommands[] = {
 	}, {
 		"monitor", "", "print changes as they happen",
 		"Prints a line with the time whenever an operator, function, backend or device is\n"
-		"added, is removed or changes its state, until interrupted. With -j, each line is\n"
-		"a JSON object. Its member number is that of the backend or device; for a\n"
-		"function, it is that of the device that the function belongs to.\n",
+		"added, is removed or changes its state. Ctrl-C ends it. With -j, each line is a\n"
+		"JSON object. Its member \"number\" is the number of the backend or device. For a\n"
+		"function, it is the number of the device to which the function belongs.\n",
 		run_live_monitor, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl monitor                 follow all changes\n"
