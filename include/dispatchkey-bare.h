@@ -136,9 +136,8 @@ int dk_bare_arena(void *memory, size_t size);
 /**
  * dk_bare_arena_seal() - forbid further allocations
  *
- * Use it in programs that register everything at start. Afterwards, functions that
- * would allocate memory return -ENOMEM. Neither calls nor unregistering allocate
- * memory.
+ * For programs that register everything at the start. After this call, functions that
+ * would allocate memory return -ENOMEM. Calls and unregistering need no memory.
  *
  * Context: Any.
  */
@@ -147,8 +146,8 @@ void dk_bare_arena_seal(void);
 /**
  * dk_bare_arena_used() - how much of the arena is in use
  *
- * While something is registered, more memory is in use for a short time, because new
- * tables are allocated before the old ones are freed.
+ * During a registration more memory is in use for a short time, because new tables are
+ * allocated before the old ones are freed.
  *
  * Context: Any.
  * Return: Number of bytes, with an overhead of 8 for each allocation.

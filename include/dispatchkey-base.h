@@ -97,7 +97,7 @@ struct dk_keyset {
 
 /**
  * DK_SET() - the keyset of a key of layout v1
- * @key: one of enum dk_key; if it is a constant, so is the set
+ * @key: one of enum dk_key. If @key is a constant, the set is a constant, too
  *
  * The set of an alias key, such as DK_AUTOGRAD, is empty: use dk_alias_set(). @key is
  * evaluated more than once, so it must not have side effects.
@@ -107,8 +107,9 @@ struct dk_keyset {
 /**
  * struct dk_obj - what a call dispatches on; embed it in your own object
  * @ks: the keyset of the object
- * @device: number of the object's device, 0 for none. Numbers are never reused, so
- *	an object may outlive its device. In the head of a struct dk_list: DK_DEVICE_LIST
+ * @device: number of the object's device, 0 for none. The number of a device is never
+ *	used again, so an object may exist longer than its device. In the head of a struct
+ *	dk_list: DK_DEVICE_LIST
  * @flags: must be zero, except in the head of a struct dk_list, where
  *	dk_list_init() sets it to DK_OBJ_LIST
  */

@@ -50,8 +50,8 @@ struct dk_frame {
  * @c: the call
  *
  * Context: Any.
- * Return: The function; it has the operator's type unless the call has a frame with
- * @boxed set.
+ * Return: The function. It has the operator's type, unless the call has a frame whose
+ * @boxed is not NULL.
  */
 DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
 {
@@ -62,9 +62,9 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * dk_call_local() - the local state that a call was made with
  * @c: the call
  *
- * In userspace a call that uses the thread's own state does not record a pointer to
- * that state. On another thread, dk_call_local() would return the state of the other
- * thread.
+ * In userspace, only the thread that made the call may use this function. If the call
+ * uses the thread's own state, it records no pointer to this state, and another thread
+ * would get its own state.
  *
  * Context: Any; in userspace only the thread that made the call.
  * Return: The local state. In the kernel, pass it to calls made from inside @c.
@@ -131,10 +131,10 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
  * @n: number of arguments at @objs
  *
- * For batches, and for callers without DK_OP(). The routed function may be run any number
- * of times until dk_call_leave(). dk_call_leave() must follow if dk_call_enter() returns 0,
- * and must not follow if it fails. After a failure, id_run() and @f->boxed return the same
- * error, and dk_call_leave() only reports that it was called by mistake.
+ * For batches, and for callers without DK_OP(). After dk_call_enter() has returned 0, the
+ * function may be run any number of times. Then dk_call_leave() must be called. If
+ * dk_call_enter() fails, dk_call_leave() must not be called: it only reports the mistake.
+ * id_run() and @f->boxed return the same error as dk_call_enter().
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
  * called, except in NMI. The call is inside an RCU read-side critical section until
@@ -157,9 +157,9 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
  * @f: filled with the call
  * @op: the operator, from dk_op_get(); NULL for the operator of @decl, as in
  *	dk_call_enter()
- * @decl: the signature, compared with the operator's. A match is cached in
- *	@decl->sig_mark
- * @local: local state, never NULL; its bits have the meaning of the registry's layout
+ * @decl: a declaration whose signature is compared with that of @op. If they are equal,
+ *	this is stored in @decl->sig_mark, and later calls do not compare them
+ * @local: local state, never NULL. Its bits are those of the registry's layout
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
@@ -181,10 +181,10 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
- * Uses the newest function registered at exactly this key, which may be an alias key
- * or building block. If there is none, uses the key's backend fallback. Does not use
- * the dispatch table. The keyset of the call is computed from its arguments as for
- * any other call. Equivalent to PyTorch's callBoxedForDispatchKey() (SEMANTICS 8.3).
+ * Calls the newest function that is registered at exactly this key, which may be an alias
+ * key or building block. If there is none, calls the key's backend fallback. The dispatch
+ * table is not used. The keyset of the call is computed from its arguments, as for any
+ * other call. Equivalent to PyTorch's callBoxedForDispatchKey() (SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
  * Return: 0, -EINVAL (no such key in the layout), -ENOSYS (no function, or a
@@ -203,7 +203,7 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
  * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL. The call records it, but it does not affect the
  *	route
- * @ks: the keyset, used as in dk_call_redispatch()
+ * @ks: the keyset by which the call is routed, as in dk_call_redispatch()
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
@@ -305,11 +305,11 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  * dk_call_leave() - leave a call that was entered
  * @f: from dk_call_enter(), dk_call_redispatch() or one of their variants
  *
- * Must be called by the task or thread that entered the call; @f must stay valid
- * until then. In userspace, if another thread calls this function, the mistake is only
- * reported on stderr: the call stays entered, and unregistering waits for it. Leaving a
- * call twice is also reported. The kernel detects neither mistake. If dk_call_enter()
- * failed, leaving the call is only reported, on stderr or in the kernel's log.
+ * Must be called by the task or thread that entered the call. @f must stay valid until
+ * this function returns. Userspace reports two mistakes on stderr, which the kernel does
+ * not detect: leaving a call on another thread, and leaving a call twice. After the first
+ * mistake the call stays entered, and unregistering waits for it. Leaving a call whose
+ * dk_call_enter() failed is reported on stderr or in the kernel's log, and has no effect.
  *
  * Context: As dk_call_enter().
  */
@@ -319,14 +319,15 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  * dk_call_error_text() - describe what a call returned
  * @error: 0 or a negative errno
  *
- * A function may return the same errnos as the dispatcher. If dk_op_route() returns 0
- * for the same call, the function returned the errno. dk_missing_text() and
- * dk_ambiguous_text() name the operator and the keys.
+ * The operator's function may return the same errnos as the dispatcher. To find out which
+ * of them returned @error, route the same call with dk_op_route(). If it returns 0, the
+ * error is from the function. dk_missing_text() and dk_ambiguous_text() describe an error
+ * of the dispatcher with the names of the operator and the keys.
  *
  * Context: Any.
- * Return: A constant sentence without a full stop: the reason for which
- * dk_call_enter() returns @error. "the function returned an error of its own" for an
- * errno that the dispatcher never returns. "no error" for 0 and above.
+ * Return: A constant sentence without a full stop, which says why dk_call_enter() returns
+ * @error. For an errno that the dispatcher never returns, "the function returned an error
+ * of its own". For 0 and positive numbers, "no error".
  */
 const char *dk_call_error_text(int error);
 
@@ -337,9 +338,9 @@ struct dk_keyset dk__call_below(const struct dk_call *c);
  * dk_call_below() - the keys below the one that a call was routed by
  * @c: the call, from inside its function
  *
- * PythonDispatcher stays in the set, as in PyTorch's FULL_AFTER. A function at
- * PythonDispatcher must remove this key from the set before it redispatches; otherwise
- * it is called again.
+ * As in PyTorch's FULL_AFTER, PythonDispatcher stays in the set. A function at
+ * PythonDispatcher must remove this key from the set before it redispatches. If it does
+ * not, the redispatch calls the same function again.
  *
  * Context: Any.
  * Return: The keyset to redispatch with.
@@ -360,10 +361,10 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  * @args: points to the argument struct, that of DK_OP() or one filled by
  *	dk_args_pack()
  *
- * Dispatches on the objects of the DK_OP() line, without generators (SEMANTICS 6.1).
- * With a hand-written declaration, the call dispatches on all objects and lists that
- * @decl describes. If @decl describes nothing, the description in the operator's
- * definition is used.
+ * The call dispatches on the objects of the DK_OP() line, but not on generators
+ * (SEMANTICS 6.1). If @decl is not from DK_OP(), the call dispatches on all objects and
+ * lists that @decl describes. If @decl describes no parameters, the description in the
+ * operator's definition is used.
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE for
@@ -419,10 +420,10 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * dk_call_described() - the declaration that describes a call's arguments
  * @c: the call, from inside its function
  *
- * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the result is
- * a copy of the definition that the operator had when the call was entered. In two cases
- * the result is the caller's declaration (dk_call_decl()) instead: if the definition
- * describes nothing; and if the caller's declaration describes the arguments, and its
+ * Pass the result to dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function it
+ * is a copy of the definition that the operator had when the call was entered. In two
+ * cases it is the caller's declaration (dk_call_decl()) instead. First, the definition
+ * describes no parameters. Second, the caller's declaration describes them, and its
  * signature could not be compared with that of the definition.
  *
  * Context: Any.

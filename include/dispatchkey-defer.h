@@ -55,9 +55,9 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *
  * A deferred call counts as a running call until it is completed. Unregistering the
  * function, its provider or its device waits for the call, and so does taking the device
- * or backend offline. After a timeout, the reason (STILL_INSIDE) names the operator, and
- * dk_provider_inside() lists the call with its age. Counters and hooks observe the
- * function's return, not the completion.
+ * or backend offline. If such a wait times out, the reason is STILL_INSIDE and names the
+ * operator. dk_provider_inside() lists the call with its age. Counters and hooks record
+ * the return of the function, and not the completion.
  *
  * Unregistering does not wait for the interrupt or work that completes the call. Free
  * the interrupt, or flush the work, after unregistering.
@@ -69,10 +69,9 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
  * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if a call was deferred with
- * @token and is not completed. If @token was initialized again by mistake, -EBUSY is
- * returned only if no other call was deferred after the incomplete call. After an error,
- * @c ends when its function returns. A function that has deferred its call and then fails
- * must complete the call.
+ * @token and is not completed. If @token was initialized again by mistake, this may not
+ * be detected. After an error, @c ends when its function returns, as usual. A function
+ * that fails after dk_call_defer() has returned 0 must complete the call.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 
@@ -89,8 +88,8 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  * thread, and signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
  * Return: 0, or -EINVAL if no call is deferred with @token: @token is NULL, the call is
  * completed already, or the parent process deferred the call before a fork(). Complete
- * each call only once: if @token has been used again, a second completion of the old call
- * completes the new call.
+ * each call only once. If @token is in use for a new call, a second completion of the old
+ * call completes the new one.
  */
 int dk_call_complete(struct dk_deferred *token, int result);
 

@@ -21,22 +21,24 @@ enum dk_join_flags {
 };
 
 /**
- * dk_backend_join() - join the private backend bound to a name, or bind a free one
+ * dk_backend_join() - join a private backend by its name
  * @prov: the provider; it leaves the backend when it is unregistered
  * @name: such as "edu"; case is ignored
- * @pin: the backend to bind, or 0 for any
+ * @pin: number of the private backend to which the name must be bound, or 0 for any
  * @flags: of enum dk_join_flags
  * @backend: set to the backend's number; may be NULL
  * @why: filled on failure; may be NULL
  *
- * The name stays bound when its providers leave, so that existing objects are not
- * routed to another name's functions. dk_backend_release() unbinds it.
+ * If the name is bound to a backend, the provider joins this backend. If not, the name is
+ * bound to a free private backend. It stays bound after its providers have been
+ * unregistered, so that existing objects are not routed to functions of another name.
+ * dk_backend_release() unbinds it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOSPC (three names are bound), -EBUSY (another provider is alone on
- * the backend; DK_JOIN_ALONE is set and others have joined; @pin conflicts with a
- * bound name; or the provider is being unregistered), -EINVAL (provider, name, pin,
- * flags), -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -ENOSPC (all private backends are bound to other names), -EINVAL (provider,
+ * name, pin, flags), -ENOMEM, -ESHUTDOWN. -EBUSY for these reasons: another provider has
+ * joined with DK_JOIN_ALONE; @flags has DK_JOIN_ALONE and others have joined; @name or
+ * @pin is bound already, but not to the other; the provider is being unregistered.
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);
@@ -47,7 +49,7 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * @name: the name
  * @why: filled on failure; may be NULL
  *
- * When another name is bound to the backend later, existing objects of the backend are
+ * If another name is bound to the backend later, existing objects of the backend are
  * routed to the functions of that name. A provider may have registered functions at the
  * backend's keys without joining the backend. Such functions stay registered, and then
  * serve the objects of the other name.
@@ -119,9 +121,9 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
  * @key: set to the key
  * @why: filled on failure; may be NULL
  *
- * Parses as dk_key_parse() with DK_PARSE_STRICT, with one exception: if PrivateUse1
- * is bound to a name, that name in capitals replaces PRIVATEUSEONE ("AutogradEDU"),
- * as in PyTorch since 2.7.
+ * Accepts the same names as dk_key_parse() with DK_PARSE_STRICT. There is one exception,
+ * as in PyTorch since 2.7: if PrivateUse1 is bound to a name, this name in capitals
+ * replaces PRIVATEUSEONE, as in "AutogradEDU".
  *
  * Context: Process context, may sleep.
  * Return: 0; -EINVAL (reason PARSE_KEY); -EOPNOTSUPP (reason NO_STRICT) if the rules
@@ -176,11 +178,11 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * @device: its number
  * @why: filled on failure; may be NULL
  *
- * After it returns 0, no call is running in the device's functions and none will
- * enter them. The device's objects are then routed to other functions of their
- * backend. If another thread unregisters the device or its provider at the same time,
- * both threads wait. A driver may ignore the result if it calls this function from its
- * remove function, outside of any call.
+ * After it returns 0, no call is running in the device's functions and none will enter
+ * them. The device's objects are then routed to other functions of their backend. If
+ * another thread unregisters the device or its provider at the same time, both threads
+ * wait. If a driver calls this function in its remove function, and not inside a call, it
+ * may ignore the result.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENODEV, -ENOENT (the device is another provider's), -EINVAL (the
@@ -212,12 +214,13 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  *	DK_NO_TIMEOUT to wait until they return
  * @why: filled on failure, or as for dk_device_set_online(); may be NULL
  *
- * After -ETIMEDOUT the device is offline and no new call enters its functions, but a
- * call is still running. @why names the call, its function and thread, and a lower
- * bound of its running time (reason STILL_INSIDE). Call this function again to continue
- * waiting. The second call also takes the device offline again if another caller has brought
- * it online. Reason UNSERVED is reported only if 0 is returned. The timeout does not cover
- * a grace period, which calls of atomic operators may prolong.
+ * After -ETIMEDOUT the device is offline and no new call enters its functions, but a call
+ * is still running. With the reason STILL_INSIDE, @why names the operator, function and
+ * thread of this call, and for how long it has been running at least. Call this function
+ * again to continue waiting. If another caller has brought the device online meanwhile,
+ * this takes it offline again. The reason UNSERVED is reported only if 0 is returned. @ms
+ * does not limit the wait for a grace period, which calls of atomic operators may
+ * prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.
@@ -230,9 +233,9 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  * @reg: registry, NULL for the default one
  * @device: its number
  * @online: 0 for offline, otherwise online
- * @why: filled on failure. Also filled on success if an operator has no function left
- *	for the device's objects: with reason UNSERVED, the first such operator and the
- *	key, as in "aten::add at edu". May be NULL
+ * @why: filled on failure; may be NULL. If an operator has no function left for the
+ *	device's objects, also filled on success: with reason UNSERVED, the first such
+ *	operator and the key, as in "aten::add at edu"
  *
  * The functions of an offline device stay registered but are not called. After this
  * function returns 0 for @online 0, no call is running in the device's functions. If
@@ -271,15 +274,14 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  * @reg: registry, NULL for the default one
  * @backend: its number
  * @online: 0 for offline, otherwise online
- * @why: filled on failure. Also filled on success if an operator has no function left
- *	for the backend's objects (reason UNSERVED). May be NULL
+ * @why: filled on failure; may be NULL. If an operator has no function left for the
+ *	backend's objects, also filled on success, with reason UNSERVED
  *
  * While a backend is offline, no function at its keys is called. This holds for the
  * functions of all providers and devices, for backend fallbacks, and for functions that
- * are registered later. After this function returns 0 for @online 0, no call
- * is running in any of these functions.
- * The online state of each device is kept. dk_backend_release() brings the backend
- * online.
+ * are registered later. After this function returns 0 for @online 0, no call is running
+ * in any of these functions. The states of the backend's devices do not change.
+ * dk_backend_release() brings the backend online.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0; -EINVAL (no such backend); -ENOMEM (nothing has changed); -ECANCELED as
@@ -320,7 +322,7 @@ int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
  * @device: number of the device, or 0
  *
  * Context: Any.
- * Return: The object. It has no keys if there is no such backend in layout v1.
+ * Return: The object. If layout v1 has no such backend, the object has no keys.
  */
 DK_INLINE struct dk_obj dk_obj_on(dk__backend backend, __u32 device)
 {

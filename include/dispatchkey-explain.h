@@ -51,19 +51,21 @@ enum dk_step_kind {
 
 /**
  * enum dk_verdict - the result of a rule for an entry (SEMANTICS 7.2)
- * @DK_VERDICT_NOT_EVALUATED: not evaluated; an earlier rule decided
+ * @DK_VERDICT_NOT_EVALUATED: the rule is not evaluated, because an earlier rule decided
  * @DK_VERDICT_SERVES: the rule has a function, which is used
  * @DK_VERDICT_AMBIGUOUS: rule 6a, two functions have the same precedence
  * @DK_VERDICT_MISSING: rule 11, no rule has a function
  * @DK_VERDICT_NO_IMPL: nothing is registered at the rule's key
  * @DK_VERDICT_NO_ALIAS: the layout lacks the rule's alias key
  * @DK_VERDICT_OUTSIDE: the rule's alias key does not stand for the entry
- * @DK_VERDICT_BARS: rule 4, a function bars CompositeImplicitAutograd
- * @DK_VERDICT_BARS_NOT: rule 4, no function bars CompositeImplicitAutograd
+ * @DK_VERDICT_BARS: rule 4: a function prevents that functions at
+ *	CompositeImplicitAutograd serve the entry by rule 6 (it *bars* them)
+ * @DK_VERDICT_BARS_NOT: rule 4: no function bars those at CompositeImplicitAutograd
  * @DK_VERDICT_BARRED: rule 6b has a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: rule 9, the table has an entry for the key
  * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. This is the
- *	result of rule 9, and of an earlier rule that has a function for the missing entry
+ *	result of rule 9. It is also the result of an earlier rule that has a function for
+ *	the key
  */
 enum dk_verdict {
 	DK_VERDICT_NOT_EVALUATED,
@@ -82,14 +84,15 @@ enum dk_verdict {
 
 /**
  * enum dk_bearing - the effect of a registration on a call
- * @DK_BEARING_NONE: none; without the registration the call would be the same
- * @DK_BEARING_OVERRIDDEN: none; a newer function is registered at the same key
+ * @DK_BEARING_NONE: no effect: without the registration the call would be the same
+ * @DK_BEARING_OVERRIDDEN: no effect, because a newer function is registered at the same
+ *	key
  * @DK_BEARING_SERVES: the registered function is used
  * @DK_BEARING_DECIDES: the registered function is not used, but without the
  *	registration another function would be used
  * @DK_BEARING_SET: without the registration the effective set would differ, but the
  *	same function would be used
- * @DK_BEARING_OFFLINE: none; the function's device or backend is offline
+ * @DK_BEARING_OFFLINE: no effect, because the function's device or backend is offline
  */
 enum dk_bearing {
 	DK_BEARING_NONE,
@@ -108,11 +111,12 @@ enum dk_bearing {
  *	filled the entry
  * @verdict: for DK_STEP_RULE, of enum dk_verdict
  * @bearing: for DK_STEP_IMPL, of enum dk_bearing
- * @key: for DK_STEP_MASK the key removed; for DK_STEP_RULE the key of the
- *	rule; for DK_STEP_IMPL the key that the function is registered at
- * @has_impl: whether the step is about a registration: one that is used, one that
- *	bars CompositeImplicitAutograd, or one whose effect is given. The members below
- *	describe the registration
+ * @key: for DK_STEP_MASK, the key that is removed; for DK_STEP_RULE, the key at which the
+ *	rule needs a function; for DK_STEP_IMPL, the key at which the function is
+ *	registered
+ * @has_impl: whether the step is about a registration, which the members below describe.
+ *	This is the registration that the rule uses, or that bars
+ *	CompositeImplicitAutograd. In a DK_STEP_IMPL it is the one whose effect is given
  * @impl_key: the key that it is registered at
  * @is_fallthrough: whether it is a fallthrough
  * @is_fallback: whether it is a backend fallback
@@ -161,13 +165,13 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
  * dk_explain_step() - get one step of an explanation
  * @op: the operator
  * @ex: from dk_op_explain()
- * @i: index, from 0: the keys that the mask removed, highest priority first;
- *	the eleven rules; the registrations of the operator in the order of
- *	dk_op_impl(); the backend fallback of the entry
+ * @i: index, from 0. First come the keys that the mask removed, the highest priority
+ *	first. Then come the eleven rules, the registrations of the operator in the order
+ *	of dk_op_impl(), and the backend fallback of the entry
  * @step: filled with the step; set @step->size first
  *
- * To find the effect of a registration, the rules are evaluated without the registration.
- * So the effect is exactly that of unregistering the function.
+ * To find the effect of a registration, the rules are evaluated without it. The effect of
+ * a registration is therefore the difference that unregistering the function would make.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size), or -EAGAIN if the registry has

@@ -31,14 +31,14 @@ enum dk_hook_kind {
  * @size: sizeof(struct dk_hook_info)
  * @kind: of enum dk_hook_kind
  * @depth: nesting depth: the number of enclosing calls for which hooks run
- * @key: the key that it was routed by
+ * @key: the key by which the call was routed
  * @ks: its effective keyset
  * @name: name of the operator
  * @op: the operator
  * @call: the call, which has a dk_call_frame(); NULL if no function serves it
- * @sequence: sequence number, counted per registry, of a call whose keyset has an
- *	autograd key. It wraps to 0 after LONG_MAX. -1 for other calls and for
- *	redispatches
+ * @sequence: sequence number of a call whose keyset has an autograd key. Each registry
+ *	counts these calls. The number wraps to 0 after LONG_MAX. It is -1 for other calls
+ *	and for redispatches
  * @result: after the call, what it returned
  * @reserved: zero
  */
@@ -110,9 +110,9 @@ struct dk_hooks {
  * @h: the hooks
  * @why: filled on failure; may be NULL
  *
- * Hooks do not run for calls to the function at a given key (dk_call_enter_key()),
- * or for calls that fail before they are routed. While no hooks are registered,
- * calls do not test for hooks.
+ * Hooks do not run for calls to the function at a given key (dk_call_enter_key()), or for
+ * calls that fail before they are routed. While no hooks are registered, they cost calls
+ * nothing.
  *
  * Context: Process context, may sleep. No other thread may register or unregister
  * @h while this function runs.
@@ -127,7 +127,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  * @h: the hooks; does nothing if NULL
  * @why: filled on failure; may be NULL
  *
- * Allocates no memory. Concurrent callers all wait.
+ * Allocates no memory. If several threads unregister the hooks at once, all of them wait.
  *
  * Context: Process context, sleeps until the hooks have returned.
  * Return: 0; -ENOENT if the hooks are not registered, or were just unregistered by

@@ -167,7 +167,7 @@ extern const __u8 dk__places[DK_NUM_BACKENDS][64];
 
 /**
  * struct dk_call - a call in progress; the first argument of its function
- * @ks: the effective keyset, to be masked for redispatching
+ * @ks: the effective keyset. To redispatch, pass a part of it
  *
  * The other members are private; dk_call_decl() returns the operator. Valid until
  * the function returns.
@@ -515,9 +515,9 @@ extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exe
 /**
  * dk_local_current() - the calling thread's local state
  *
- * Change it with dk_local_include() and similar functions. A copy of the struct is a
- * snapshot, as guards take and restore it. In the kernel and on bare metal, returns the
- * constant dk_local_default.
+ * Change the local state with dk_local_include() and similar functions. Guards restore it
+ * by copying the struct. In the kernel and on bare metal, returns the constant
+ * dk_local_default.
  *
  * Context: Any thread; async-signal-safe.
  * Return: The state, valid as long as the thread.

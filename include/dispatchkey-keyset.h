@@ -41,11 +41,10 @@ enum dk_key_kind {
  * @why: filled on failure; may be NULL
  *
  * A patch release has the layout of its minor release, so "pytorch-2.14.1" finds
- * "pytorch-2.14", as do "2.14.1" and the tag "v2.14.1". A minor release without a
- * layout is rejected, because its keys may have other numbers. dk_layout_next() lists
- * the layouts.
- * "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are the same
- * layouts with a trimmed table (see dk_table_index()).
+ * "pytorch-2.14", as do "2.14.1" and the tag "v2.14.1". The name of a minor release
+ * without a layout is rejected, because its keys may have other numbers. dk_layout_next()
+ * lists the layouts. "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are
+ * the same layouts with a trimmed table (see dk_table_index()).
  *
  * Context: Any.
  * Return: The layout, which is never freed, or NULL (reason BAD_LAYOUT).
@@ -253,8 +252,8 @@ struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
  * Like DK_BACKEND_BIT(), but for any layout.
  *
  * Context: Any.
- * Return: The set of that bit alone; without a functionality it contains no key. The
- * empty set for an invalid number.
+ * Return: The set with only this bit. It contains no key, because it has no
+ * functionality. The empty set for an invalid number.
  */
 struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend);
 
@@ -508,8 +507,8 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: the other set
  *
- * Backend bits are included: {AutogradCPU} and {CPU} have CPU's bit in common. The
- * result is meaningful only if dk_keyset_has_any_valid() is true for @b.
+ * Backend bits count, too: {AutogradCPU} and {CPU} have the bit of backend CPU in common.
+ * The result is meaningful only if dk_keyset_has_any_valid() is true for @b.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -572,7 +571,7 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
 					  struct dk_keyset a, unsigned int backend);
 
 /**
- * dk_keyset_after() - the keys below a key in priority, to mask a redispatch
+ * dk_keyset_after() - the keys of lower priority than a key
  * @l: layout, NULL for v1
  * @key: the key
  *
@@ -635,11 +634,10 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * A trimmed table (of a PyTorch build for small devices) has eight entries, selected
- * by the key of highest priority: Undefined, CPU, QuantizedCPU, SparseCPU,
- * BackendSelect, ADInplaceOrView, AutogradOther, AutogradCPU. A call with any other
- * key fails with -ENOSYS. Trimming does not change sets, names, dk_keyset_slot() or
- * dk_keyset_next().
+ * A trimmed table, as in PyTorch's build for mobile devices, has eight entries, selected
+ * by the key of highest priority: Undefined, CPU, QuantizedCPU, SparseCPU, BackendSelect,
+ * ADInplaceOrView, AutogradOther, AutogradCPU. A call with any other key fails with
+ * -ENOSYS. Trimming does not change sets, names, dk_keyset_slot() or dk_keyset_next().
  *
  * Context: Any.
  * Return: dk_keyset_slot() if the table is not trimmed. Otherwise 0 to 7, or -1 if the
@@ -664,8 +662,8 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
  * @l: layout, NULL for v1
  * @key: any number
  *
- * Some aliases also serve Undefined, which is not in their sets. Equivalent to
- * PyTorch's getRuntimeDispatchKeySet().
+ * Functions at some alias keys also serve Undefined, which is not in the sets. Equivalent
+ * to PyTorch's getRuntimeDispatchKeySet().
  *
  * Context: Any.
  * Return: The set; dk_key_set() for a key that is not an alias.
@@ -678,8 +676,9 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * An alias key has no bits, and every set includes the empty set. So the result is 1 if
- * both keys are alias keys of the layout. Equivalent to PyTorch's isIncludedInAlias().
+ * The result is 1 if both keys are alias keys of the layout, because an alias key has no
+ * bits, and every set contains the empty set. Equivalent to PyTorch's
+ * isIncludedInAlias().
  *
  * Context: Any.
  * Return: 1 or 0; 0 for Undefined.

@@ -116,9 +116,8 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
  * dk_library_unregister() - unregister a library and release all its registrations
  * @lib: the library; may be NULL or not registered
  *
- * Releases the registrations in the order in which they were made, in one change. The
- * library may be registered again. Unregistering the provider also unregisters the
- * library.
+ * Releases all registrations at once. The library may be registered again. Unregistering
+ * the provider also unregisters the library.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
@@ -128,9 +127,9 @@ int dk_library_unregister(struct dk_library *lib);
 /**
  * dk_library_def() - define an operator
  * @lib: a DEF or FRAGMENT library
- * @decl: its declaration. The struct, its name and its schema are copied; everything
- *	else that it points to must stay valid. A name or schema without a namespace gets
- *	the namespace of the library. If @name is NULL, the name is taken from the schema
+ * @decl: its declaration. The struct, its name and its schema are copied. Everything else
+ *	to which it points must stay valid. A name or schema without a namespace gets the
+ *	namespace of the library. If @name is NULL, the name is taken from the schema
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
  * @why: filled on failure; may be NULL
@@ -148,8 +147,8 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
  * dk_library_def_impl() - define an operator and register its function, both or none
  * @lib: a DEF or FRAGMENT library
  * @decl: its declaration, copied as in dk_library_def(). If it has no schema, it gets the
- *	one inferred from the function, @impl->schema, with alias analysis CONSERVATIVE. If
- *	@impl->schema is also NULL, the declaration must have a signature
+ *	schema of the function, @impl->schema, and alias analysis CONSERVATIVE. If
+ *	@impl->schema is NULL, too, the declaration must have a signature
  * @flags: of enum dk_op_flags
  * @impl: the function, copied as in dk_library_impl(). It is registered at its own key or as
  *	the catch-all; its operator is @decl
@@ -167,9 +166,9 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
 /**
  * dk_library_impl() - register a function
  * @lib: the library
- * @impl: the function. The struct is copied; what it points to must stay valid. If it
- *	has no key, the library's key is used. If the library has none either, the
- *	function becomes the catch-all
+ * @impl: the function. The struct is copied, and everything to which it points must stay
+ *	valid. If the function has no key, the library's key is used. If the library has
+ *	no key either, the function becomes the catch-all (SEMANTICS 7.1)
  * @h: set to a handle that unregisters the function; may be NULL
  * @why: filled on failure, and on success with reason OVERRIDE as in
  *	dk_impls_register(); may be NULL
@@ -203,9 +202,9 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * @lib: its library; does nothing if NULL
  * @h: the handle; does nothing if NULL
  *
- * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory. If @h has
- * no registration, another thread may be releasing its last one. This function then waits for
- * all running calls of the library's provider.
+ * Registrations may be released in any order (SEMANTICS 8.1). Succeeds even if no memory
+ * can be allocated. If @h has no registration, another thread may be releasing it, so
+ * this function waits for all running calls of the library's provider.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as

@@ -20,8 +20,8 @@ extern "C" {
  *	listener was registered
  * @DK_EVENT_UNDEFINED: an operator was undefined
  * @DK_EVENT_IMPL: a function was registered for an operator
- * @DK_EVENT_LOST: events were lost because memory could not be allocated. The changes
- *	themselves were made; read the whole state again (dk_registry_next_op())
+ * @DK_EVENT_LOST: events were lost because memory could not be allocated. The registry
+ *	was changed nevertheless: read the whole state again (dk_registry_next_op())
  */
 enum dk_event_kind {
 	DK_EVENT_DEFINED,
@@ -79,11 +79,11 @@ struct dk_listener {
  * @listener: the listener, not registered yet
  * @why: filled on failure; may be NULL
  *
- * First delivers one DK_EVENT_DEFINED for each operator that is defined. Events of
- * one operator are delivered in order. A function that changes the registry delivers
- * the events before it returns. If another thread is already delivering events, that
- * thread delivers them instead, so no change waits for a listener in another thread.
- * If there is no memory for the events of a change, the change still succeeds, and the
+ * First delivers one DK_EVENT_DEFINED for each operator that is defined. Events of one
+ * operator are delivered in order. A function that changes the registry delivers the
+ * events before it returns. If another thread is already delivering events, that thread
+ * delivers these events, too. So no change waits for a listener in another thread. If
+ * there is no memory for the events of a change, the change still succeeds, and the
  * events are reported later as DK_EVENT_LOST. Corresponds to PyTorch's
  * addRegistrationListener() (SEMANTICS 8.1), which does not report functions.
  *
@@ -97,11 +97,12 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * dk_listener_unregister() - unregister a listener and wait until it has returned
  * @listener: the listener; may be NULL or not registered
  *
- * After it returns 0, the listener is not running and will not be called.
- * Concurrent callers all wait. The memory may be freed after all have returned.
- * This function waits for the thread that runs @listener->notify. To avoid a deadlock,
- * do not hold a lock that @listener->notify takes, and do not call this function from
- * inside a function of a provider that @listener->notify unregisters or drains.
+ * After this function has returned 0, the listener is not running and will not be called.
+ * If several threads unregister the listener at once, all of them wait, and the memory
+ * may be freed after all have returned. This function waits for the thread that runs
+ * @listener->notify. To avoid a deadlock, do not hold a lock that @listener->notify
+ * takes, and do not call this function from inside a function of a provider that
+ * @listener->notify unregisters or drains.
  *
  * Context: Process context, sleeps until the listener has returned.
  * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic

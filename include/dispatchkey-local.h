@@ -143,8 +143,8 @@ int dk_local_is_excluded(const struct dk_local *local, unsigned int key);
  * @key: a key of layout v1
  * @want: 1 to add the key, 0 to remove it
  *
- * Does nothing if dk_local_is_included() already returns @want. Removal clears only
- * the bit of the functionality, not that of the backend: if CPU and CUDA are
+ * Does nothing if dk_local_is_included() already returns @want. Removing a key clears the
+ * bit of its functionality, but not the bit of its backend. So if CPU and CUDA are
  * included, removing CUDA also removes CPU. Equivalent to PyTorch's
  * tls_set_dispatch_key_included().
  *
@@ -189,7 +189,7 @@ void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want);
 void dk_local_set_inference(struct dk_local *local, int on);
 
 /**
- * dk_local_set_autocast() - turn autocast on or off for a backend's objects
+ * dk_local_set_autocast() - turn autocast on or off for a backend
  * @local: the local state
  * @backend: its number in layout v1
  * @on: 1 or 0
@@ -315,10 +315,9 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @local: the local state
  * @set: the keyset
  *
- * A guard. At the end of the block it restores the whole included set, which also
- * undoes other changes that the block made to this set. It does not restore the
- * excluded set.
- * Guards of one local state must end in the reverse order of their declaration.
+ * This is a guard: at the end of the block it restores the whole included set. This also
+ * undoes other changes that were made to this set in the block. The excluded set is not
+ * restored. Guards of one local state must end in the reverse order of their declaration.
  * Equivalent to PyTorch's IncludeDispatchKeyGuard.
  */
 #define DK_LOCAL_INCLUDE(local, set)					\
@@ -438,9 +437,9 @@ int dk_thread_init(void);
  * DK_INCLUDE() - include a set in this thread until the end of the block
  * @set: the keyset
  *
- * Like DK_LOCAL_INCLUDE(), for the thread's own local state. All guards whose names
- * do not begin with DK_LOCAL use that state. The set of an alias key is empty, and
- * includes nothing: use dk_alias_set().
+ * Like DK_LOCAL_INCLUDE(), for the thread's own local state. All guards whose names do
+ * not begin with DK_LOCAL use the thread's own state. The set of an alias key is empty,
+ * so including it changes nothing: use dk_alias_set().
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 
@@ -448,8 +447,8 @@ int dk_thread_init(void);
  * DK_EXCLUDE() - exclude a set in this thread until the end of the block
  * @set: the keyset
  *
- * The set of an alias key is empty, and excludes nothing: instead of DK_SET(DK_AUTOGRAD)
- * use DK_BELOW_AUTOGRAD() or dk_alias_set().
+ * The set of an alias key is empty, so excluding it changes nothing: instead of
+ * DK_EXCLUDE(DK_SET(DK_AUTOGRAD)) use DK_BELOW_AUTOGRAD() or dk_alias_set().
  */
 #define DK_EXCLUDE(set)		DK_LOCAL_EXCLUDE(dk_local_current(), set)
 

@@ -18,8 +18,7 @@
  * DK_NL_STATE_ONLINE or, for the counters, DK_NL_STATE_OFFLINE. Strings are never NULL;
  * control characters in them are replaced by '?'.
  *
- * Errors are negative errnos; dk_nl_why() describes them. Each function that sends a
- * request to the module may return, in addition to what its own comment lists,
+ * Errors are negative errnos; dk_nl_why() describes them. Every request can return
  *
  *   -ENOENT	the module is not loaded or has no family in this network
  *		namespace; or the requested object does not exist
@@ -104,8 +103,8 @@ struct dk_nl_error {
  *
  * Context: Any thread. The library starts no threads.
  * Return: 0; -ENOENT if the module is not loaded or has no family in this network
- * namespace; -EPROTO if the registry has another layout; -EINVAL (size); or an error
- * listed at the top of this header.
+ * namespace; -EPROTO if the registry has another layout; -EINVAL (size); or an error that
+ * every request can return.
  */
 int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl,
 	       struct dk_nl_error *why);
@@ -225,7 +224,7 @@ struct dk_nl_info {
  * @info: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_info_get(struct dk_nl *nl, const struct dk_nl_info **info);
 
@@ -281,7 +280,7 @@ struct dk_nl_layout {
  * @layout: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout);
 
@@ -329,7 +328,7 @@ struct dk_nl_backend {
  * @backend: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_backend_get(struct dk_nl *nl, __u32 number, const char *name,
 		      const struct dk_nl_backend **backend);
@@ -340,7 +339,7 @@ int dk_nl_backend_get(struct dk_nl *nl, __u32 number, const char *name,
  * @backends: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
 
@@ -348,14 +347,14 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * struct dk_nl_switched - a backend or device after a change of its state
  * @size: size of the struct
  * @number: its number
- * @state: its state now, of enum dk_nl_state; differs from the requested one if
- *	another request changed it during the wait for running calls
+ * @state: its state, of enum dk_nl_state. This is not the requested state if another
+ *	request changed it during the wait for running calls
  * @reserved: zero
  * @name: its name
  * @unserved: the first operator that has no function left for the objects of the
  *	backend or device, and the key, as text: "aten::add at edu"; or empty
- * @inside: a call that is still running, as text: operator, function, task, and a
- *	lower bound of its running time; or empty
+ * @inside: a call that is still running, as text: operator, function, task, and for how
+ *	long it has been running at least; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -382,7 +381,7 @@ struct dk_nl_switched {
  * Context: Waits for the module, which waits up to a second for running calls.
  * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
  * (repeat the request to continue waiting); -ECANCELED if another request brought it
- * online during the wait; or an error listed at the top of this header.
+ * online during the wait; or an error that every request can return.
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
@@ -395,8 +394,8 @@ int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * The backend can then be bound to another name; see dk_backend_release().
  *
  * Context: Waits for the module.
- * Return: 0; -EBUSY: a provider or device uses the name; or an error listed at the
- * top of this header.
+ * Return: 0; -EBUSY: a provider or device uses the name; or an error that every request
+ * can return.
  */
 int dk_nl_backend_release(struct dk_nl *nl, const char *name);
 
@@ -435,7 +434,7 @@ struct dk_nl_device {
  * @device: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_device_get(struct dk_nl *nl, __u32 number, const char *name,
 		     const struct dk_nl_device **device);
@@ -447,7 +446,7 @@ int dk_nl_device_get(struct dk_nl *nl, __u32 number, const char *name,
  * @devices: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **devices);
 
@@ -466,7 +465,7 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  * Context: Waits for the module, which waits up to a second for running calls.
  * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
  * (repeat the request to continue waiting); -ECANCELED if another request brought it
- * online during the wait; or an error listed at the top of this header.
+ * online during the wait; or an error that every request can return.
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched);
@@ -488,9 +487,9 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @name: its name, which need not be unique
  * @module: name of its kernel module, or empty
  * @backends: names of the backends that the provider has joined
- * @inside: while it is unregistering, calls that are still running, at most 8:
- *	"ns::op function task[17] 1500 ms". The time is a lower bound. Only
- *	administrators get these texts
+ * @inside: while it is unregistering, calls that are still running, at most 8, such as
+ *	"ns::op function task[17] 1500 ms". A call has been running at least for this
+ *	time. Only administrators get these texts
  * @next: the next element, or NULL
  */
 struct dk_nl_provider {
@@ -517,7 +516,7 @@ struct dk_nl_provider {
  * @provider: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_provider_get(struct dk_nl *nl, const char *name,
 		       const struct dk_nl_provider **provider);
@@ -528,7 +527,7 @@ int dk_nl_provider_get(struct dk_nl *nl, const char *name,
  * @providers: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **providers);
 
@@ -599,7 +598,7 @@ struct dk_nl_op {
  * @op: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **op);
 
@@ -631,7 +630,7 @@ struct dk_nl_op_filter {
  * @ops: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
 	      const struct dk_nl_op **ops);
@@ -645,7 +644,7 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
  * @impl: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_impl_get(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
 		   const struct dk_nl_impl **impl);
@@ -681,7 +680,7 @@ struct dk_nl_impl_filter {
  *	last
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_impls(struct dk_nl *nl, const struct dk_nl_impl_filter *filter,
 		const struct dk_nl_impl **impls);
@@ -731,7 +730,7 @@ struct dk_nl_run {
  * Without a device, gets the table for objects that are on no device.
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
 		    const char *device_name, const struct dk_nl_run **runs);
@@ -747,7 +746,7 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
  *	dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
 			  const char *device_name, __u32 slot,
@@ -842,8 +841,8 @@ struct dk_nl_route {
  * @route: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header. If the call would fail,
- * the result is still 0, and @error of the route has its errno.
+ * Return: 0, or an error that every request can return. If the call would fail, the
+ * result is still 0, and @error of the route has its errno.
  */
 int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
 		    const struct dk_nl_route **route);
@@ -888,11 +887,11 @@ struct dk_nl_step {
  *	of each rule, and the effect of each registration; free it with
  *	dk_nl_free()
  *
- * Both answers are of the same generation of the registry.
+ * Both answers describe the registry at the same moment.
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header. If the call would fail,
- * the result is still 0, and @error of the route has its errno.
+ * Return: 0, or an error that every request can return. If the call would fail, the
+ * result is still 0, and @error of the route has its errno.
  */
 int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 		  const struct dk_nl_route **route, const struct dk_nl_step **steps);
@@ -928,7 +927,7 @@ struct dk_nl_stats {
  * @stats: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats);
 
@@ -938,8 +937,8 @@ int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats);
  * @on: 1 to enable; 0 to disable and free their memory
  *
  * Context: Waits for the module.
- * Return: 0; -ENOMEM: no memory for the counters, which stay disabled; or an error
- * listed at the top of this header.
+ * Return: 0; -ENOMEM: no memory for the counters, which stay disabled; or an error that
+ * every request can return.
  */
 int dk_nl_stats_enable(struct dk_nl *nl, int on);
 
@@ -948,7 +947,7 @@ int dk_nl_stats_enable(struct dk_nl *nl, int on);
  * @nl: the handle
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_stats_reset(struct dk_nl *nl);
 
@@ -963,7 +962,7 @@ int dk_nl_stats_reset(struct dk_nl *nl);
  * For such a user, dk_nl_counters() fails with -EPERM.
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers);
 
@@ -1021,8 +1020,8 @@ struct dk_nl_counter_filter {
  * @counters: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0; -EPERM: only administrators may read them, see
- * dk_nl_stats_set_readers(); or an error listed at the top of this header.
+ * Return: 0; -EPERM: only administrators may read them, see dk_nl_stats_set_readers(); or
+ * an error that every request can return.
  */
 int dk_nl_counters(struct dk_nl *nl, const struct dk_nl_counter_filter *filter,
 		   const struct dk_nl_counter **counters);
@@ -1054,7 +1053,7 @@ struct dk_nl_limit {
  * @limit: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit **limit);
 
@@ -1064,7 +1063,7 @@ int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit
  * @limits: set to the list; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, or an error listed at the top of this header.
+ * Return: 0, or an error that every request can return.
  */
 int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
 
@@ -1114,9 +1113,9 @@ struct dk_nl_event {
  * @monitor: set to the monitor
  * @why: filled on failure; may be NULL. Set @why->size first
  *
- * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get
- * the state, then read events. Skip events whose generation is not above that of
- * dk_nl_info_get(), because the state already includes their changes. Do not skip
+ * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get the
+ * state, then read events. Skip events whose generation is not above that of
+ * dk_nl_info_get(): the state already includes their changes. Do not skip
  * DK_NL_EVENT_LOST.
  *
  * Context: Any thread. The library starts no threads.
@@ -1137,9 +1136,8 @@ void dk_nl_monitor_close(struct dk_nl_monitor *monitor);
  * dk_nl_monitor_fd() - the file descriptor to poll for events
  * @monitor: the monitor
  *
- * poll() does not report events that were received together with an earlier one.
- * After poll() returns, call dk_nl_monitor_next() with a timeout of 0 until it
- * returns 0.
+ * After poll() returns, call dk_nl_monitor_next() with a timeout of 0 until it returns 0.
+ * The library may already have received further events, which poll() does not report.
  *
  * Context: Any.
  * Return: A file descriptor that is readable when there are events. Do not read or
@@ -1154,8 +1152,8 @@ int dk_nl_monitor_fd(const struct dk_nl_monitor *monitor);
  *	limit
  * @event: filled with the event; set @event->size first
  *
- * DK_NL_EVENT_LOST reports that events were lost, in the module or because this socket
- * was read too slowly. Call dk_nl_monitor_drain() and get the state again.
+ * DK_NL_EVENT_LOST reports that events were lost: the module had no memory, or this
+ * socket was read too slowly. Call dk_nl_monitor_drain(), and get the state again.
  *
  * Context: Waits for an event.
  * Return: 1 for an event, 0 after a timeout, -ENODEV if the module was unloaded,

@@ -172,20 +172,21 @@
 #endif
 
 /**
- * DK_OP() - declare an operator, to define, implement or call it
+ * DK_OP() - declare an operator
  * @id: prefix of the C names that the line declares
  * @op_name: name of the operator, such as "sample::factorial"
  * @params: its C parameters in parentheses, 1 to 12 of any type except arrays; objects
  *	are passed as pointers
  * @args: the names of the parameters in parentheses, in the same order
- * @objs: what it dispatches on, in order and in parentheses: pointers to
- *	struct dk_obj (NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and
- *	dk_list_obj() of a struct dk_list. A call may evaluate these expressions more
- *	than once. They must neither sleep nor call the dispatcher.
+ * @objs: what calls dispatch on, in order and in parentheses: pointers to struct dk_obj
+ *	(NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and dk_list_obj() of a
+ *	struct dk_list. A call may evaluate these expressions more than once. They must
+ *	neither sleep nor call the dispatcher.
  *
- * Write one line in a header; end it with a semicolon. All DK_OP() lines of one @id
- * in a program or module must be identical. If two differ, the linker picks one of
- * them without a warning. An @id as specific as @op_name avoids such clashes.
+ * Write one line, which ends with a semicolon, in a header that all files include which
+ * define, implement or call the operator. All DK_OP() lines with the same @id in a
+ * program or module must be identical. If two differ, the linker picks one of them
+ * without a warning. To avoid this, choose an @id that is as specific as @op_name.
  *
  * The line declares:
  *
@@ -193,13 +194,13 @@
  * * ``id_in(local, params)`` - call it with the local state @local
  * * ``id_rcu(local, params)`` - kernel only: as id_in(), from inside an RCU read-side
  *   critical section, which must last until the call returns. The operator must be
- *   atomic. This is not checked, except by might_sleep() in debug kernels
+ *   atomic, which only might_sleep() in debug kernels checks
  * * ``id_at(op, local, params)`` - call the operator of a handle from dk_op_get(), which
  *   must not be NULL
  * * ``id_run(f, params)`` - run the function that dk_call_enter() found, any number
  *   of times before dk_call_leave()
- * * ``id_below(c, params)`` - from inside a function: redispatch to the keys below
- *   the one that @c was routed by
+ * * ``id_below(c, params)`` - from inside a function: redispatch to the keys below the
+ *   key by which @c was routed
  * * ``id_redispatch(c, ks, params)`` - from inside a function: redispatch by a
  *   keyset
  * * ``id_for_key(op, local, key, params)`` - call the function at a given key; see
@@ -656,7 +657,7 @@ static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
 struct id##_args
 
 /**
- * DK_IMPL_FALLTHROUGH() - an array element that routes calls past a key
+ * DK_IMPL_FALLTHROUGH() - an array element that makes calls skip a key
  * @id: the operator
  * @at: the key; calls are routed as if the key were not in their keyset
  */

@@ -39,12 +39,13 @@ struct dk_extract;
 typedef int (*dk_extract_fn_t)(struct dk_extract *x, void *args, int generators);
 
 /**
- * enum dk_alias_analysis - the aliasing of an operator's arguments, as in PyTorch
+ * enum dk_alias_analysis - which arguments of an operator may alias (share memory), as in
+ * PyTorch
  * @DK_ALIAS_DEFAULT: not stated; FROM_SCHEMA if there is a schema
  * @DK_ALIAS_FROM_SCHEMA: as the schema's annotations state
  * @DK_ALIAS_CONSERVATIVE: any arguments may alias
  * @DK_ALIAS_PURE_FUNCTION: no arguments alias
- * @DK_ALIAS_INTERNAL_SPECIAL_CASE: known to PyTorch's compiler
+ * @DK_ALIAS_INTERNAL_SPECIAL_CASE: PyTorch's compiler has a special case for the operator
  */
 enum dk_alias_analysis {
 	DK_ALIAS_DEFAULT,
@@ -72,9 +73,9 @@ enum dk_alias_analysis {
  * @num_params: number of entries at @param
  * @param: describes the parameters, or NULL
  * @args_size: size of the argument struct in bytes
- * @extract: passes the objects that a boxed call dispatches on to dk_extracted(); set
- *	by DK_OP(). If NULL, a boxed call dispatches on all objects and lists in @param. It
- *	dispatches on generators only if it redispatches a call that was not boxed
+ * @extract: passes the objects that a boxed call dispatches on to dk_extracted(); set by
+ *	DK_OP(). If it is NULL, boxed calls dispatch on all objects and lists in @param.
+ *	They dispatch on generators only in a redispatch of a call that was not boxed
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
  * @sig_mark: computed from @sig by the first call that needs it; initially
  *	zero
@@ -106,10 +107,10 @@ struct dk_op_decl {
 
 /**
  * enum dk_op_flags - properties of an operator, set when it is defined
- * @DK_OP_ATOMIC: takes only functions that are declared atomic. In the kernel
- *	it may be called wherever rcu_read_lock() may be, except in NMI; its
- *	functions must not sleep in the kernel. In userspace the flag has no effect
- *	on calls. On bare metal nothing can be unregistered from inside such a call
+ * @DK_OP_ATOMIC: the operator accepts only functions that are declared atomic. In the
+ *	kernel it may be called wherever rcu_read_lock() may be called, except in NMI, and
+ *	its functions must not sleep. In userspace the flag has no other effect. On bare
+ *	metal nothing can be unregistered from inside a call of the operator
  * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same device
  */
 enum dk_op_flags {
@@ -144,8 +145,8 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  * @name: the operator
  * @why: filled on failure; may be NULL
  *
- * An operator without a definition, functions or references is freed. The exception is an
- * operator that was called through its declaration: it is kept for the next definition,
+ * An operator that has no definition, no functions and no references is freed. If it was
+ * called through its declaration, it is not freed: it is kept for the next definition
  * until the registry is freed (SEMANTICS 8.1).
  *
  * Context: Process context, may sleep.
@@ -186,10 +187,10 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
- * All calls with this handle must have returned. It is a mistake to call dk_op_put() if
- * no reference is left. If the operator still has a definition or a function, the mistake
- * changes nothing and is reported on stderr or in the kernel's log. Otherwise the operator
- * may have been freed, and the mistake is a use after free.
+ * All calls with this handle must have returned. Do not call dk_op_put() more often than
+ * you took references. If the operator still has a definition or a function, the mistake
+ * changes nothing, and is reported on stderr or in the kernel's log. If it has neither,
+ * it may have been freed, and the mistake is a use after free.
  *
  * Context: Process context, may sleep.
  */
@@ -220,15 +221,15 @@ const char *dk_op_name(const struct dk_op *op);
 
 /**
  * enum dk_impl_flags - properties of a function
- * @DK_IMPL_F_FALLTHROUGH: no function; calls are routed as if the key were not
- *	in their keyset
+ * @DK_IMPL_F_FALLTHROUGH: a fallthrough, which has no function: calls are routed as if
+ *	the key were not in their keyset
  * @DK_IMPL_F_ATOMIC: may serve an atomic operator; never sleeps
  * @DK_IMPL_F_BOXED: the function is a dk_boxed_fn_t
  * @DK_IMPL_F_PLAIN: the function has the operator's type, without the struct
  *	dk_call parameter
- * @DK_IMPL_F_BLOCK: allow a building block as key outside of the arrays of
- *	backends and devices, as in PyTorch. No call is routed to such a function,
- *	but the rules count it as registered (SEMANTICS 7.2, rules 4 and 6a)
+ * @DK_IMPL_F_BLOCK: allow a building block as the key, as in PyTorch, also outside of the
+ *	arrays of backends and devices. No call is routed to such a function, but rules 4
+ *	and 6a take it into account (SEMANTICS 7.2)
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,
@@ -243,10 +244,10 @@ enum dk_impl_flags {
  * @op: the operator; NULL for dk_fallback_register()
  * @fn: the function; NULL for a fallthrough
  * @label: human-readable name of the function
- * @key: a runtime key or alias key; DK_UNDEFINED is the catch-all,
- *	CompositeImplicitAutograd. In the array of a backend or device a building
- *	block means that backend's runtime key. In other arrays it is rejected,
- *	unless @flags has DK_IMPL_F_BLOCK
+ * @key: a runtime key or alias key. DK_UNDEFINED is the catch-all,
+ *	CompositeImplicitAutograd. In the array of a backend or device, a building block
+ *	such as DK_DENSE stands for that backend's runtime key. In other arrays, a
+ *	building block is rejected unless @flags has DK_IMPL_F_BLOCK
  * @flags: of enum dk_impl_flags
  * @size: sizeof(struct dk_impl)
  * @schema: the function's arguments and returns as text, such as "(Tensor _0)
@@ -271,15 +272,16 @@ struct dk_impl {
  * @impls: the array
  * @n: number of elements, at most 524288. If 0, nothing is registered, so nothing needs
  *	to be unregistered
- * @why: filled on failure. On success also filled with reason OVERRIDE if a
- *	function overrides another at its key, as "operator key: label (provider)
- *	-> label (provider)"; and with NO_ENTRY if the layout's trimmed table has no
- *	entry for the key, so that no call can reach the function. May be NULL
+ * @why: filled on failure; may be NULL. Also filled on success if a function overrides
+ *	another one at its key: with reason OVERRIDE and "operator key: label (provider)
+ *	-> label (provider)". Also filled on success if the layout's trimmed table has no
+ *	entry for the key of a function, so that no call can reach it: with reason
+ *	NO_ENTRY
  *
  * The newest function at a key is used. Registration does not wait for running calls.
- * Replaced tables and other retired objects are freed after a grace period; in
- * userspace a registration that finds 64 or more of these objects waits for a grace
- * period, with the registry's lock released.
+ * Tables that it replaces are freed after a grace period. In userspace, a registration
+ * waits for this grace period if 64 or more objects wait to be freed. It releases the
+ * registry's lock before it waits.
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from inside a function of an atomic operator.
@@ -313,9 +315,9 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  * @impls: the array that was registered; for a fallback, its struct dk_impl
  * @why: filled on failure; may be NULL
  *
- * The array may have been withdrawn earlier, or another thread may be unregistering the
- * array or its provider. In both cases this function waits for the array's calls and
- * returns 0.
+ * The array may already have been withdrawn, and another thread may be unregistering the
+ * array or its provider. This function then also waits for the array's calls and returns
+ * 0.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
@@ -347,9 +349,9 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  * @impl: a fallthrough or a boxed function; must stay valid until it is
  *	unregistered with dk_impls_unregister(). If its key is an alias key, it serves
  *	every key that the alias key stands for
- * @why: filled on failure. Also filled on success if the layout's trimmed table lacks
- *	entries for some of the keys that @impl serves: with reason NO_ENTRY and the first
- *	of these keys. May be NULL
+ * @why: filled on failure; may be NULL. If the layout's trimmed table lacks entries for
+ *	some of the keys that @impl serves, also filled on success: with reason NO_ENTRY
+ *	and the first of these keys
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (the key has a fallback), -EINVAL (key, function, size,

@@ -16,11 +16,10 @@ extern "C" {
 
 /**
  * enum dk_registry_flags - flags of dk_registry_alloc()
- * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are the
- *	fallthroughs that calls need under the default local state; otherwise the
- *	registry is empty
- * @DK_REGISTRY_FORCE_RESOLVE: for tests, evaluate the rules in every call, which is
- *	slow
+ * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are fallthroughs. Calls
+ *	need them with the default local state. Without this flag the registry is empty
+ * @DK_REGISTRY_FORCE_RESOLVE: for tests: each call evaluates the rules instead of reading
+ *	a table, which is slow
  */
 enum dk_registry_flags {
 	DK_REGISTRY_BUILTINS = 1,
@@ -77,8 +76,9 @@ const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
  * dk_registry_generation() - a number that increases with every change
  * @reg: registry, NULL for the default one
  *
- * If the number is the same before and after a walk over several entries, the walk was
- * consistent. Enabling, disabling or resetting the counters also increases the number.
+ * Read the number before and after you read several entries. If it is the same, nothing
+ * changed in between. Enabling, disabling or resetting the counters also increases the
+ * number.
  *
  * Context: Process context, may sleep.
  * Return: The number.
@@ -106,10 +106,10 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  *	bidirectional characters
  * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
- * @owner: the module; in userspace the program or shared object. If the owner is
- *	unloaded, its providers are unregistered. NULL in the kernel means the module
- *	whose memory contains this struct. NULL in userspace means no owner: the
- *	provider may stay registered after its shared object is unloaded
+ * @owner: the module or, in userspace, the program or shared object. When the owner is
+ *	unloaded, its providers are unregistered. In the kernel, NULL means the module
+ *	whose memory contains this struct. In userspace, NULL means that there is no
+ *	owner: the provider may stay registered after its shared object is unloaded
  * @core: private; NULL when the provider is not registered and no caller
  *	waits for its calls
  *
@@ -165,13 +165,13 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * dk_provider_unregister() - unregister a provider and all that it registered
  * @prov: the provider; may be NULL or not registered
  *
- * After it returns 0, no call is running in the provider's functions and none will
- * enter them. New calls are routed to the next candidate. Needs no free memory. May be
- * called concurrently; each caller waits. If functions of two providers unregister each
- * other's provider, both wait forever. Every ten seconds, a message in the kernel's log or
- * on stderr names a call that this function waits for.
- * dk_provider_unregister_timeout() with DK_NO_TIMEOUT does the same and gives a
- * reason.
+ * After this function has returned 0, no call is running in the provider's functions, and
+ * none will enter them. New calls are routed to other functions, by the rules. Succeeds
+ * even if no memory can be allocated. Several threads may unregister the same provider at
+ * once, and each of them waits. If functions of two providers unregister each other's
+ * provider, both wait for ever. Every ten seconds, a message in the kernel's log or on
+ * stderr names a call for which this function waits. dk_provider_unregister_timeout()
+ * with DK_NO_TIMEOUT does the same and gives a reason.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0. -EDEADLK (nothing has changed) from inside a function of the same provider
@@ -188,14 +188,14 @@ int dk_provider_unregister(struct dk_provider *prov);
  *	a grace period, so it may return -ETIMEDOUT even if no call is running
  * @why: filled on failure; may be NULL
  *
- * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters the provider's
- * functions. After -ETIMEDOUT the provider is being unregistered: it cannot register
- * anything, and its memory and code must stay valid until another call of this
- * function or of dk_provider_unregister() returns 0. @why names a call that is still
- * running, its function and thread, and a lower bound of its running time (reason
- * STILL_INSIDE); dk_provider_inside() lists all running calls. The kernel does
- * not record calls of atomic operators, and reports an unfinished grace period instead
- * (reason GRACE).
+ * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters the provider's functions.
+ * After -ETIMEDOUT the provider is being unregistered: it cannot register anything, and
+ * its memory and code must stay valid until another call of this function or of
+ * dk_provider_unregister() returns 0. With the reason STILL_INSIDE, @why names a call
+ * that is still running: its operator, function and thread, and for how long it has been
+ * running at least. dk_provider_inside() lists all running calls. The kernel does not
+ * record calls of atomic operators. If it waits for such a call, the reason is GRACE: the
+ * grace period is not over.
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this function returns; the timeout does not cover their
@@ -218,15 +218,15 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @device: number of the device that the function belongs to, or 0
  * @is_deferred: 1 if the call was deferred with dk_call_defer(): its function has
  *	returned, but the call is not complete
- * @ms: lower bound of its running time in milliseconds: the time since the first grace
- *	period of the unregistration ended; 0 until then. For a deferred call, the time
- *	since dk_call_defer()
- * @op: the operator that was called. For a call to a backend fallback in userspace, and
- *	for a deferred call to one, it may be "fallback for KEY" instead
+ * @ms: how long the call has been running at least, in milliseconds. This is the time
+ *	since the first grace period of unregistering ended, and 0 before. For a deferred
+ *	call, the time since dk_call_defer()
+ * @op: the operator that was called. It may be "fallback for KEY" if a backend fallback
+ *	serves the call, and the call is deferred or in userspace
  * @label: label of the function
- * @thread_name: name of the task or thread; "(deferred)" for a deferred call;
- *	"(exited)" for a thread that has ended without leaving the call. "(exited)" also
- *	for a userspace thread that is running its last destructors
+ * @thread_name: name of the task or thread. For a deferred call, "(deferred)". For a
+ *	thread that has ended without leaving the call, or that is running its last
+ *	destructors in userspace, "(exited)"
  */
 struct dk_inside {
 	__u32 size;
@@ -257,9 +257,9 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
  * dk_provider_drain() - wait for the calls of withdrawn functions
  * @prov: the provider
  *
- * After it returns 0, arrays that dk_impls_withdraw() unregistered earlier may be
- * freed. If the provider is being unregistered, this function waits as
- * dk_provider_unregister() does, and the provider is unregistered afterwards.
+ * After this function has returned 0, you may free the arrays that dk_impls_withdraw()
+ * unregistered earlier. If the provider is being unregistered, this function does the
+ * same as dk_provider_unregister().
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EINVAL if it is not registered, -EDEADLK or -ESHUTDOWN as

@@ -148,7 +148,7 @@ const char *dk_schema_name(const struct dk_schema *s);
 const char *dk_schema_overload(const struct dk_schema *s);
 
 /**
- * dk_schema_flags() - whether more arguments or returns are allowed
+ * dk_schema_flags() - whether a schema allows more arguments or returns than it lists
  * @s: the schema
  *
  * Context: Userspace.
@@ -250,7 +250,8 @@ enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s);
  * * Generator and Generator?: DK_ARG_GENERATOR
  * * int and the enumerations: DK_ARG_INT of 64 bits
  * * bool: DK_ARG_BOOL; float: DK_ARG_DOUBLE; str and str?: DK_ARG_STRING
- * * all others: DK_ARG_POINTER to a value that caller and function agree on, or NULL
+ * * all others: DK_ARG_POINTER, NULL or a pointer whose meaning caller and function
+ *   define
  *
  * The operator has no C type, so there is no signature to compare. Call it with
  * dk_args_pack() and dk_call_boxed(), which dispatches on the arguments of

@@ -78,9 +78,9 @@ struct dk_entry {
  * @e: filled with the entry; set @e->size first
  *
  * Reads the function from the published table, and evaluates the rules to find the rule
- * that selected the function. A trimmed table lacks most entries: dk_table_index() returns
- * -1 for these. For a missing entry, @e is the result of the rules, as in
- * dk_op_dump_table(), but no call can reach the function.
+ * that selected the function. A trimmed table lacks most entries: dk_table_index()
+ * returns -1 for them. For an entry that the table lacks, @e is the function that the
+ * rules select, as in dk_op_dump_table(), but no call can reach this function.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV, -ENOENT (@op is NULL).
@@ -95,7 +95,8 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
  *	alias key
  * @is_fallthrough: whether it is a fallthrough
  * @is_boxed: whether it is a boxed function
- * @is_active: whether it is online, and the newest one at its key, for its device
+ * @is_active: whether it is online, and the newest function of its device at its key. A
+ *	function of no device must be the newest of those without a device
  * @reserved: zero
  * @device: number of the device that the function belongs to, or 0
  * @label: label of the function
@@ -118,7 +119,8 @@ struct dk_impl_info {
 /**
  * dk_op_impl() - walk the registrations of an operator
  * @op: the operator
- * @i: index, from 0: sorted by key number, then newest first (SEMANTICS 9.1)
+ * @i: index, from 0. Functions are sorted by the number of their key, and functions at
+ *	the same key newest first (SEMANTICS 9.1)
  * @info: filled with the registration; set @info->size first
  *
  * Context: Process context, may sleep.
@@ -273,9 +275,9 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * A call without a function only returns -ENOSYS. This function formats the message that
- * PyTorch prints in that case. If a published table is wrong, the text is that of
- * dk_invariants_text().
+ * A call without a function only returns -ENOSYS. This function formats a message like
+ * the one that PyTorch prints for such a call. If a published table is wrong, the text is
+ * that of dk_invariants_text().
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.

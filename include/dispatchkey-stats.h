@@ -16,10 +16,10 @@ extern "C" {
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * A call or redispatch is counted when it is entered, for the function that it is
- * routed to. Calls without a function are counted as missing; calls that
- * fail for another reason are not counted. All counters start at zero. Functions
- * registered later are counted too, if there is memory for their counters.
+ * A call or redispatch adds one to the counter of the function to which it is routed,
+ * before the function runs. Calls without a function are counted as missing. Calls that
+ * the dispatcher refuses for another reason are not counted. All counters start at zero.
+ * Functions that are registered later get counters, too, if there is memory.
  *
  * If the counters are enabled already, this function only tries again to allocate
  * counters for which there was no memory.
@@ -34,7 +34,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * Allocates no memory. Concurrent callers all wait.
+ * Allocates no memory. If several threads disable the counters at once, all of them wait.
  *
  * Context: Process context, sleeps for one grace period, until the counters are
  * unused. In the kernel it waits for running functions of atomic operators, but not
@@ -62,16 +62,16 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @is_enabled: whether calls are counted
  * @counters: number of counters in use
  * @reserved: zero
- * @uncounted: number of calls without a counter. These are calls to functions that
- *	were registered when there was no memory for a counter, and calls to backend
- *	fallbacks that the operator's table does not use (dk_call_enter_key()). In
- *	userspace, calls of a thread that made its first call when there was no memory
- *	are included in @uncounted of all registries
- * @gone: number of calls counted for functions and fallbacks that have been
- *	unregistered, and for operators that no longer have a definition or functions.
- *	The sum of all counters, @gone and @uncounted is the number of calls since the
- *	counters were enabled or reset. Failed calls are included only if they failed
- *	because no function serves them
+ * @uncounted: number of calls for which there was no counter. These are calls to
+ *	functions that were registered when there was no memory for a counter. They are
+ *	also calls by dk_call_enter_key() to backend fallbacks that the operator's table
+ *	does not use. In userspace, they are also all calls of a thread that made its
+ *	first call when there was no memory; @uncounted of every registry includes these
+ * @gone: number of counted calls of functions and fallbacks that have been unregistered,
+ *	and of operators that no longer have a definition or functions. The sum of all
+ *	counters, @gone and @uncounted is the number of calls since the counters were
+ *	enabled or reset. It includes calls that no function served, but no other calls
+ *	that the dispatcher refused
  */
 struct dk_stats {
 	__u32 size;
@@ -153,7 +153,8 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s);
 /**
  * dk_provider_stat() - the number of calls of a provider's functions
  * @reg: the registry, NULL for the default one
- * @name: name of the provider; providers of the same name are added up
+ * @name: name of the provider. If several providers have this name, their counters are
+ *	added
  * @s: filled with the sum, of kind DK_STAT_PROVIDER; set @s->size first
  *
  * The sum includes calls of the provider's backend fallbacks.

@@ -192,8 +192,8 @@ int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
  * @value: the value
  * @why: filled on failure; may be NULL
  *
- * Integers may be passed as DK_ARG_INT or DK_ARG_UINT. A NULL of kind DK_ARG_POINTER
- * is accepted as an absent object or generator.
+ * Integers may be passed as DK_ARG_INT or DK_ARG_UINT. A value of kind DK_ARG_POINTER
+ * that is NULL is accepted as an absent object or generator.
  *
  * Context: Any.
  * Return: 0, or a negative errno (reasons NO_PARAM, ARG_KIND or ARG_RANGE with the

@@ -46,8 +46,9 @@ enum dk_nl_op_flags {
  * enum dk_nl_impl_flags - Properties of a registered function.
  * @DK_NL_IMPL_FALLTHROUGH: The function is a fallthrough: calls skip its key.
  * @DK_NL_IMPL_BOXED: The function is boxed: its arguments are in a struct.
- * @DK_NL_IMPL_ACTIVE: The function is in use: it is online, and no newer
- *   function of the same device, or of no device, is registered at its key.
+ * @DK_NL_IMPL_ACTIVE: The function is online, and it is the newest function of
+ *   its device at its key. A function of no device must be the newest of those
+ *   without a device.
  * @DK_NL_IMPL_OFFLINE: The device or backend of the function is offline, so
  *   calls are routed as if the function were absent.
  */
