@@ -136,17 +136,24 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * dk_call_enter() fails, dk_call_leave() must not be called: it only reports the mistake.
  * id_run() and @f->boxed return the same error as dk_call_enter().
  *
- * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
+ * Context: In the kernel, an atomic operator may be called wherever rcu_read_lock() may be
  * called, except in NMI. The call is inside an RCU read-side critical section until
- * dk_call_leave().
- * In the kernel, for any other operator, process context, and not from inside an
- * atomic call. In userspace any thread; async-signal-safe after the thread's first
- * call.
- * Return: 0, -ENOSYS (no function for the keys), -ENOTUNIQ (ambiguous
- * AutogradOther), -ENODEV (the device is unregistered or offline, and there is no
- * other function), -EXDEV (arguments on several devices), -ENOENT (not defined),
- * -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the thread's first call; bare metal:
- * more than 64 nested calls of operators that are not atomic).
+ * dk_call_leave(). Any other operator must be called in process context, and not from
+ * inside an atomic call. In userspace any thread; async-signal-safe after the thread's
+ * first call.
+ * Return:
+ * * 0: success
+ * * -ENOSYS: no function serves the call
+ * * -ENOTUNIQ: the call is routed to an ambiguous entry (SEMANTICS 7.6)
+ * * -ENODEV: the device is unregistered or offline, and no other function serves the call
+ * * -EXDEV: the arguments are on several devices, and the operator allows only one
+ * * -ENOENT: the operator is not defined
+ * * -EPROTOTYPE: the signature of @decl differs from that of the definition, or @decl is of
+ *   another ABI version
+ * * -ESHUTDOWN: the process is exiting
+ * * -ENOMEM: in userspace, there is no memory for the record of the thread, which its
+ *   first call allocates; on bare metal, more than 64 calls of operators that are not
+ *   atomic are nested
  */
 int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
@@ -175,7 +182,7 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
  * @f: filled with the call
  * @op: the operator, from dk_op_get(), or NULL for that of @decl in the default
  *	registry
- * @decl: the operator or, with @op, its signature
+ * @decl: declaration of the operator. With @op, only its signature is used
  * @local: local state, never NULL
  * @key: a key of any kind. Nothing can be registered at DK_UNDEFINED itself
  * @objs: the arguments that the call dispatches on, in order
@@ -187,9 +194,11 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
  * other call. Equivalent to PyTorch's callBoxedForDispatchKey() (SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
- * Return: 0, -EINVAL (no such key in the layout), -ENOSYS (no function, or a
- * fallthrough), -ENODEV, -EXDEV, -ENOENT, -EPROTOTYPE, -ESHUTDOWN or -ENOMEM as
- * dk_call_enter().
+ * Return:
+ * * 0: success
+ * * -EINVAL: the layout has no such key
+ * * -ENOSYS: no function is registered at the key, or a fallthrough is
+ * * -ENODEV, -EXDEV, -ENOENT, -EPROTOTYPE, -ESHUTDOWN or -ENOMEM as dk_call_enter()
  */
 int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key,
@@ -200,7 +209,7 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
  * @f: filled with the call
  * @op: the operator, from dk_op_get(), or NULL for that of @decl in the default
  *	registry
- * @decl: the operator or, with @op, its signature
+ * @decl: declaration of the operator. With @op, only its signature is used
  * @local: local state, never NULL. The call records it, but it does not affect the
  *	route
  * @ks: the keyset by which the call is routed, as in dk_call_redispatch()
@@ -356,7 +365,7 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  * dk_call_boxed() - call an operator with boxed arguments
  * @op: the operator, from dk_op_get(), or NULL for that of @decl in the default
  *	registry
- * @decl: the operator or, with @op, its signature
+ * @decl: declaration of the operator. With @op, only its signature is used
  * @local: local state, never NULL
  * @args: points to the argument struct, that of DK_OP() or one filled by
  *	dk_args_pack()
@@ -367,10 +376,12 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  * operator's definition is used.
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE for
- * these reasons: neither @decl nor the operator's definition describes the arguments;
- * there are more than 64 arguments; neither @decl nor the declaration of the registered
- * function can unpack the arguments (@unbox of struct dk_op_decl).
+ * Return:
+ * * As dk_call_enter(), or the result of the function
+ * * -EPROTOTYPE also if neither @decl nor the operator's definition describes the arguments
+ * * -EPROTOTYPE also if there are more than 64 arguments
+ * * -EPROTOTYPE also if neither @decl nor the declaration of the registered function can
+ *   unpack the arguments (@unbox of struct dk_op_decl)
  */
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);
@@ -378,7 +389,7 @@ int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 /**
  * dk_call_boxed_key() - dk_call_boxed() for the function at a given key
  * @op: the operator, or NULL
- * @decl: the operator or, with @op, its signature
+ * @decl: declaration of the operator. With @op, only its signature is used
  * @local: local state, never NULL
  * @key: as in dk_call_enter_key()
  * @args: the arguments

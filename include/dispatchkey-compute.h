@@ -29,11 +29,12 @@ extern "C" {
  * Equivalent to PyTorch's computeDispatchKey().
  *
  * Context: Any.
- * Return: 0; -EINVAL for an unknown word (reasons BAD_DTYPE, BAD_TENSOR_LAYOUT,
- * BAD_DEVICE_TYPE); -EOPNOTSUPP if the device does not support the layout (reasons
- * DEVICE_DENSE, DEVICE_SPARSE, DEVICE_SPARSE_CSR, DEVICE_SPARSE_CSC,
- * DEVICE_SPARSE_BSR, DEVICE_SPARSE_BSC, DEVICE_MKLDNN), or if the rules of @l are
- * unknown (reason NO_SETS).
+ * Return:
+ * * 0: success
+ * * -EINVAL: a word is unknown (reasons BAD_DTYPE, BAD_TENSOR_LAYOUT, BAD_DEVICE_TYPE)
+ * * -EOPNOTSUPP: the device does not support the layout (reasons DEVICE_DENSE,
+ *   DEVICE_SPARSE, DEVICE_SPARSE_CSR, DEVICE_SPARSE_CSC, DEVICE_SPARSE_BSR,
+ *   DEVICE_SPARSE_BSC, DEVICE_MKLDNN), or the rules of @l are unknown (reason NO_SETS)
  */
 int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *layout,
 		   const char *device, unsigned int *key, struct dk_diag *why);

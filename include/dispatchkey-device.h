@@ -35,10 +35,14 @@ enum dk_join_flags {
  * dk_backend_release() unbinds it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOSPC (all private backends are bound to other names), -EINVAL (provider,
- * name, pin, flags), -ENOMEM, -ESHUTDOWN. -EBUSY for these reasons: another provider has
- * joined with DK_JOIN_ALONE; @flags has DK_JOIN_ALONE and others have joined; @name or
- * @pin is bound already, but not to the other; the provider is being unregistered.
+ * Return:
+ * * 0: success
+ * * -ENOSPC: all private backends are bound to other names
+ * * -EBUSY: another provider has joined with DK_JOIN_ALONE; @flags has DK_JOIN_ALONE, and
+ *   another provider has joined; @name is bound to another backend than @pin; @pin is
+ *   bound to another name; or the provider is being unregistered
+ * * -EINVAL: @prov, @name, @pin or @flags is invalid
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);
@@ -126,9 +130,12 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
  * replaces PRIVATEUSEONE, as in "AutogradEDU".
  *
  * Context: Process context, may sleep.
- * Return: 0; -EINVAL (reason PARSE_KEY); -EOPNOTSUPP (reason NO_STRICT) if the rules
- * of the layout's parser are unknown; -ENOMEM if the default registry cannot be
- * allocated.
+ * Return:
+ * * 0: success
+ * * -EINVAL: the name is unknown (reason PARSE_KEY)
+ * * -EOPNOTSUPP: the names that the layout's parser accepts are unknown (reason
+ *   NO_STRICT)
+ * * -ENOMEM: the default registry cannot be allocated
  */
 int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
 				 unsigned int *key, struct dk_diag *why);
@@ -144,9 +151,12 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
  * Equivalent to PyTorch's _dispatch_key_for_device().
  *
  * Context: Process context, may sleep.
- * Return: 0; -EINVAL if the device is unknown or has an index, such as "cuda:0"
- * (reasons BAD_DEVICE_TYPE, DEVICE_INDEX); -EOPNOTSUPP if it has no dense tensors
- * (reason DEVICE_DENSE); -ENOMEM if the default registry cannot be allocated.
+ * Return:
+ * * 0: success
+ * * -EINVAL: the device is unknown (reason BAD_DEVICE_TYPE), or has an index, such as
+ *   "cuda:0" (reason DEVICE_INDEX)
+ * * -EOPNOTSUPP: the device has no dense tensors (reason DEVICE_DENSE)
+ * * -ENOMEM: the default registry cannot be allocated
  */
 int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int *key,
 		      struct dk_diag *why);
@@ -164,9 +174,15 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (name), -ENOSPC (too many devices or functions), -EINVAL
- * (provider, backend, key of another backend, ...), -EBUSY (the provider is being
- * unregistered), -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EEXIST: a device has this name
+ * * -ENOSPC: there are too many devices or functions
+ * * -EINVAL: the provider, the backend or an element of @impls is invalid, such as a key
+ *   of another backend
+ * * -EBUSY: the provider is being unregistered
+ * * -EPROTOTYPE, -EPROTO: as dk_impls_register()
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		       const char *name, void *priv, const struct dk_impl *impls,
@@ -284,9 +300,14 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  * dk_backend_release() brings the backend online.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0; -EINVAL (no such backend); -ENOMEM (nothing has changed); -ECANCELED as
- * dk_device_set_online(); -EDEADLK from inside a function at one of its keys or from
- * an atomic call; -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: there is no such backend
+ * * -ENOMEM: there is no memory; nothing has changed
+ * * -ECANCELED: as dk_device_set_online()
+ * * -EDEADLK: called from inside a function at one of the backend's keys, or from an
+ *   atomic call
+ * * -ESHUTDOWN
  */
 DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backend,
 				    int online, struct dk_diag *why)

@@ -106,9 +106,12 @@ struct dk_handle {
  * have one DEF library (SEMANTICS 8.2).
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (size, kind, namespace, key, provider), -EEXIST (the namespace
- * has a DEF library, or this one is already registered), -EBUSY (the provider is being
- * unregistered), -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: the size, kind, namespace, key or provider is invalid
+ * * -EEXIST: the namespace has a DEF library, or @lib is registered already
+ * * -EBUSY: the provider is being unregistered
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_library_register(struct dk_library *lib, struct dk_diag *why);
 
@@ -137,8 +140,11 @@ int dk_library_unregister(struct dk_library *lib);
  * In userspace the schema is parsed; on bare metal only its name is read.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (an IMPL library, the namespace, or as dk_op_define()), -EEXIST
- * (already defined, or @h is in use), -EBUSY, -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: @lib is an IMPL library, the namespace is another one, or as dk_op_define()
+ * * -EEXIST: the operator is defined already, or @h is in use
+ * * -EBUSY, -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN
  */
 int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 		   unsigned int flags, struct dk_handle *h, struct dk_diag *why);
@@ -174,9 +180,13 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  *	dk_impls_register(); may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (another namespace or key than the library's, or as
- * dk_impls_register()), -EEXIST (@h is in use), -EBUSY (the provider is being
- * unregistered), -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: the namespace or the key differs from the library's, or as
+ *   dk_impls_register()
+ * * -EEXIST: @h is in use
+ * * -EBUSY: the provider is being unregistered
+ * * -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN
  */
 int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		    struct dk_handle *h, struct dk_diag *why);
@@ -190,9 +200,13 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (another kind of library, no key, or as
- * dk_fallback_register()), -EEXIST (the key has a fallback, or @h is in use),
- * -EBUSY (the provider is being unregistered), -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: the library is of another kind, there is no key, or as
+ *   dk_fallback_register()
+ * * -EEXIST: the key has a fallback, or @h is in use
+ * * -EBUSY: the provider is being unregistered
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 			struct dk_handle *h, struct dk_diag *why);

@@ -1156,9 +1156,13 @@ int dk_nl_monitor_fd(const struct dk_nl_monitor *monitor);
  * socket was read too slowly. Call dk_nl_monitor_drain(), and get the state again.
  *
  * Context: Waits for an event.
- * Return: 1 for an event, 0 after a timeout, -ENODEV if the module was unloaded,
- * -EINVAL (size), -EINTR, -EBADMSG (a malformed event, which is skipped), or another
- * errno of the socket.
+ * Return:
+ * * 1: @event is filled
+ * * 0: timeout
+ * * -ENODEV: the module was unloaded
+ * * -EINVAL: @event->size is not supported
+ * * -EBADMSG: an event was malformed and is skipped
+ * * -EINTR, or another errno of the socket
  */
 int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
 		       struct dk_nl_event *event);

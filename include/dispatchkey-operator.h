@@ -129,12 +129,18 @@ enum dk_op_flags {
  * them.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, flags, the description
- * of a parameter or, for an atomic operator, a registered function that is not atomic),
- * -EPROTO (@decl was compiled for another ABI version, or its @size or @call_abi is not
- * set), -EBUSY (DK_OP_ATOMIC differs from the previous definition, and the operator was
- * called by its declaration or is held; or the provider is being unregistered),
- * -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EEXIST: the operator is defined already
+ * * -EINVAL: @prov, the name, @flags or the description of a parameter is invalid; or the
+ *   operator is atomic, and a function that is registered for it is not atomic
+ * * -EPROTO: @decl was compiled for another ABI version, or its @size or @call_abi is not
+ *   set
+ * * -EPROTOTYPE: the signature or schema differs from that of a registered function, or
+ *   the C parameters do not match the schema
+ * * -EBUSY: the provider is being unregistered; or DK_OP_ATOMIC differs from the previous
+ *   definition, and the operator was called by its declaration or is held
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why);
@@ -285,11 +291,16 @@ struct dk_impl {
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from inside a function of an atomic operator.
- * Return: 0, -EINVAL (invalid provider, size, flags, key or name; no function; or a
- * function that may sleep, for an atomic operator), -EEXIST (this array is already
- * registered), -EBUSY (the provider is being unregistered), -EPROTOTYPE, -EPROTO (a
- * declaration of another ABI version, as in dk_op_define()), -ENOSPC (too
- * many functions), -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: the provider, a size, flags, key or name is invalid; an element has no
+ *   function; or a function for an atomic operator may sleep
+ * * -EEXIST: the provider has registered this array already
+ * * -EBUSY: the provider is being unregistered
+ * * -EPROTOTYPE: a signature or schema differs from that of the operator
+ * * -EPROTO: a declaration is of another ABI version, as in dk_op_define()
+ * * -ENOSPC: the array has too many functions
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);

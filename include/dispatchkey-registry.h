@@ -48,9 +48,10 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * has begun must have returned.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
- * operators are held (reason IN_USE), and for the default registry (reason
- * DEFAULT_REGISTRY).
+ * Return:
+ * * 0: success
+ * * -EBUSY: providers, listeners or hooks are registered, or operators are held (reason
+ *   IN_USE), or @reg is the default registry (reason DEFAULT_REGISTRY)
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
@@ -155,9 +156,14 @@ struct dk_provider {
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (NULL, size, name), -EPROTO (ABI or layout), -EEXIST (already
- * registered, or @prov reuses the memory of a provider that was freed while registered),
- * -EBUSY (it is being unregistered), -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EINVAL: @prov is NULL, or its size or name is invalid
+ * * -EPROTO: @prov was built for another ABI version or layout
+ * * -EEXIST: @prov is registered already, or its memory is that of a provider that was
+ *   freed while it was registered
+ * * -EBUSY: @prov is being unregistered
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
 
@@ -174,10 +180,13 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * with DK_NO_TIMEOUT does the same and gives a reason.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0. -EDEADLK (nothing has changed) from inside a function of the same provider
- * or from inside a hook; on bare metal and in a kernel with CONFIG_PREEMPT_COUNT also
- * from an atomic call. -ESHUTDOWN when the process is exiting (the provider's functions
- * stay registered, but are no longer called).
+ * Return:
+ * * 0: success
+ * * -EDEADLK: called from inside a function of the same provider or from inside a hook. On
+ *   bare metal, and in a kernel with CONFIG_PREEMPT_COUNT, also from inside an atomic call.
+ *   Nothing has changed
+ * * -ESHUTDOWN: the process is exiting. The provider's functions stay registered, but are
+ *   no longer called
  */
 int dk_provider_unregister(struct dk_provider *prov);
 

@@ -109,12 +109,12 @@ enum dk_nl_step_kind {
  * @DK_NL_VERDICT_NO_ALIAS: The layout does not have the alias key of the rule.
  * @DK_NL_VERDICT_OUTSIDE: The alias key of the rule does not include the key
  *   of the entry.
- * @DK_NL_VERDICT_BARS: A function prevents that functions at
- *   CompositeImplicitAutograd serve the entry.
- * @DK_NL_VERDICT_BARS_NOT: No function prevents that functions at
- *   CompositeImplicitAutograd serve the entry.
+ * @DK_NL_VERDICT_BARS: A function prevents those at CompositeImplicitAutograd
+ *   from serving the entry.
+ * @DK_NL_VERDICT_BARS_NOT: No function prevents those at
+ *   CompositeImplicitAutograd from serving the entry.
  * @DK_NL_VERDICT_BARRED: The rule has a function, but another function
- *   prevents that it serves the entry.
+ *   prevents it from serving the entry.
  * @DK_NL_VERDICT_HAS_ENTRY: The table has an entry for the key.
  * @DK_NL_VERDICT_NO_ENTRY: The table is trimmed and has no entry for the key.
  */
