@@ -59,9 +59,11 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * serve the objects of the other name.
  *
  * Context: Process context, may sleep.
- * Return: 0; -ENOENT; -EBUSY (a provider that joined the backend, or one of its
- * devices, is registered); -ENOMEM if the backend is offline and cannot be brought
- * online.
+ * Return:
+ * * 0: success
+ * * -ENOENT: the name is not bound
+ * * -EBUSY: a provider that joined the backend, or one of its devices, is registered
+ * * -ENOMEM: the backend is offline and cannot be brought online
  */
 int dk_backend_release(struct dk_registry *reg, const char *name,
 		       struct dk_diag *why);
@@ -201,8 +203,12 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * may ignore the result.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0, -ENODEV, -ENOENT (the device is another provider's), -EINVAL (the
- * provider is not registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
+ * Return:
+ * * 0: success
+ * * -ENODEV: there is no such device
+ * * -ENOENT: another provider registered the device
+ * * -EINVAL: the provider is not registered
+ * * -EDEADLK or -ESHUTDOWN as dk_provider_unregister()
  */
 int dk_device_unregister(struct dk_provider *prov, __u32 device,
 			 struct dk_diag *why);

@@ -58,8 +58,8 @@ enum dk_step_kind {
  * @DK_VERDICT_NO_IMPL: nothing is registered at the rule's key
  * @DK_VERDICT_NO_ALIAS: the layout lacks the rule's alias key
  * @DK_VERDICT_OUTSIDE: the rule's alias key does not stand for the entry
- * @DK_VERDICT_BARS: rule 4: a function bars those at CompositeImplicitAutograd, which
- *	means that they cannot serve the entry by rule 6
+ * @DK_VERDICT_BARS: rule 4: functions at CompositeImplicitAutograd cannot serve the entry
+ *	by rule 6, because another function bars them
  * @DK_VERDICT_BARS_NOT: rule 4: no function bars those at CompositeImplicitAutograd
  * @DK_VERDICT_BARRED: rule 6b has a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: rule 9, the table has an entry for the key

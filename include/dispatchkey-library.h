@@ -217,8 +217,9 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * @h: the handle; does nothing if NULL
  *
  * Registrations may be released in any order (SEMANTICS 8.1). Succeeds even if no memory
- * can be allocated. If @h has no registration, another thread may be releasing it, so
- * this function waits for all running calls of the library's provider.
+ * can be allocated. If @h has no registration any more, another thread may be releasing
+ * its registration. This function then waits for all running calls of the library's
+ * provider.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as

@@ -379,9 +379,12 @@ struct dk_nl_switched {
  * dk_backend_set_online().
  *
  * Context: Waits for the module, which waits up to a second for running calls.
- * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
- * (repeat the request to continue waiting); -ECANCELED if another request brought it
- * online during the wait; or an error that every request can return.
+ * Return:
+ * * 0: success
+ * * -EINPROGRESS: the backend is offline, and the call in @switched is still running;
+ *   repeat the request to continue waiting
+ * * -ECANCELED: another request brought the backend online during the wait
+ * * an error that every request can return
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
@@ -463,9 +466,12 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  * dk_device_set_online().
  *
  * Context: Waits for the module, which waits up to a second for running calls.
- * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
- * (repeat the request to continue waiting); -ECANCELED if another request brought it
- * online during the wait; or an error that every request can return.
+ * Return:
+ * * 0: success
+ * * -EINPROGRESS: the device is offline, and the call in @switched is still running;
+ *   repeat the request to continue waiting
+ * * -ECANCELED: another request brought the device online during the wait
+ * * an error that every request can return
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched);

@@ -331,8 +331,11 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  * 0.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
- * registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
+ * Return:
+ * * 0: success
+ * * -ENOENT: @prov has not registered the array
+ * * -EINVAL: @prov is not registered
+ * * -EDEADLK or -ESHUTDOWN as dk_provider_unregister()
  */
 int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 			struct dk_diag *why);
@@ -348,8 +351,12 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
  * dk_provider_unregister() returns 0.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
- * registered), -EBUSY (it is being unregistered), -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -ENOENT: @prov has not registered the array
+ * * -EINVAL: @prov is not registered
+ * * -EBUSY: @prov is being unregistered
+ * * -ESHUTDOWN
  */
 int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 		      struct dk_diag *why);
@@ -365,8 +372,12 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  *	and the first of these keys
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (the key has a fallback), -EINVAL (key, function, size,
- * provider), -EBUSY (the provider is being unregistered), -ENOMEM, -ESHUTDOWN.
+ * Return:
+ * * 0: success
+ * * -EEXIST: the key has a fallback
+ * * -EINVAL: the key, function, size or provider is invalid
+ * * -EBUSY: the provider is being unregistered
+ * * -ENOMEM, -ESHUTDOWN
  */
 int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
 			 struct dk_diag *why);

@@ -90,8 +90,9 @@ enum dk_schema_flags {
  * @why: filled on failure, with the column, the text found there and the text
  *	expected; may be NULL
  *
- * Equivalent to PyTorch's parseSchema(), including its rules for overload names and for
- * arguments without a default value that follow one with a default value.
+ * Equivalent to PyTorch's parseSchema(). Refuses overload names that PyTorch forbids.
+ * After an argument with a default value, most arguments need a default value, too, as in
+ * PyTorch.
  *
  * Context: Userspace.
  * Return: 0, -EINVAL (reasons SCHEMA, BAD_NAME, NULL_ARGUMENT), -ENOMEM.
