@@ -90,9 +90,9 @@ enum dk_schema_flags {
  * @why: filled on failure, with the column, the text found there and the text
  *	expected; may be NULL
  *
- * Equivalent to PyTorch's parseSchema(). Refuses overload names that PyTorch forbids.
- * After an argument with a default value, most arguments need a default value, too, as in
- * PyTorch.
+ * Equivalent to PyTorch's parseSchema(). Refuses overload names that PyTorch forbids. As
+ * in PyTorch, arguments after one with a default value need a default value, too, unless
+ * they are lists or keyword-only.
  *
  * Context: Userspace.
  * Return: 0, -EINVAL (reasons SCHEMA, BAD_NAME, NULL_ARGUMENT), -ENOMEM.
