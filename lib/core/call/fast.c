@@ -50,24 +50,6 @@ static __always_inline bool device_of_first(u64 ks, unsigned long b,
 	return true;
 }
 
-/*
- * Ends a call that no function serves. Returns -ENODEV if the device of the call is unregistered
- * or offline, otherwise -ENOSYS.
- */
-static noinline const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot slot,
-						 const struct dk_obj *const *objs, u64 packed)
-{
-	const struct dk_registry *reg = c->op->reg;
-	u32 device = dkc_device_of(reg->layout, c->ks.bits, objs, packed_objs(packed));
-	bool unavailable;
-
-	dk__give_back(slot, packed_how(packed));
-	rcu_read_lock();
-	unavailable = device && !dkc_device_online(reg, device);
-	rcu_read_unlock();
-	return DK__NO_ENTRY(unavailable ? -ENODEV : -ENOSYS);
-}
-
 /* Enters the function of c->entry. Counts the call at @at, unless @at is NULL. */
 static __always_inline const struct dk__entry *
 enter_entry(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table,
@@ -115,9 +97,9 @@ static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *ob
 	while (n--) {
 		const struct dk_obj *o = objs[n];
 
-		if (!o || (!o->device && o->flags != DK_OBJ_LIST))
+		if (!o || !o->device)
 			continue;
-		if (o->flags == DK_OBJ_LIST || (device && o->device != device))
+		if (o->device == DK_DEVICE_LIST || (device && o->device != device))
 			return true;
 		device = o->device;
 	}
@@ -134,10 +116,9 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 
 	if (dkc_is_out(table))
 		return DK__NO_ENTRY(DK__SLOWLY);
-	if (table->direct == DK__NOT_DIRECT || id == DK__FOR_SLOW_PATH)
-		return no_entry(slot, packed, DK__SLOWLY);
-	if ((table->op_flags & DK_OP_SAME_DEVICE) &&
-	    may_be_on_two_devices(objs, packed_objs(packed)))
+	if (table->direct == DK__NOT_DIRECT || id == DK__FOR_SLOW_PATH ||
+	    ((table->op_flags & DK_OP_SAME_DEVICE) &&
+	     may_be_on_two_devices(objs, packed_objs(packed))))
 		return no_entry(slot, packed, DK__SLOWLY);
 	if (dkc_table_devices(table))
 		table = find_on_device(c, table, &ks, objs, packed, &id);
@@ -148,13 +129,7 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 		c->entry = dkc_table_entry(table, id);
 		return enter_entry(c, slot, table, at, packed_how(packed));
 	}
-	/* the set may have bits that v1 lacks; the slow path ignores such bits */
-	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
-		return no_entry(slot, packed, DK__SLOWLY);
-	if (dkc_is_counted(table))
-		dk__add_count(table->counters);
-	return id == DKC_ID_MISSING ? unserved(c, slot, objs, packed) :
-				      no_entry(slot, packed, -ENOTUNIQ);
+	return no_entry(slot, packed, DK__SLOWLY);
 }
 
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
