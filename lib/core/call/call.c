@@ -279,12 +279,10 @@ static __always_inline int fast_call(struct dk_call *c, struct dk__slot *slot,
 		return DK__SLOWLY;
 	if (rq->from)
 		return dkc_fast_redispatch(c, slot, rq, flags, objs, n);
-	if (!op)
-		op = READ_ONCE(rq->decl->op);
-	else if (rq->decl->sig)
+	if (op)
 		how |= DK__HOW_TYPED;
 	else
-		return DK__SLOWLY;	/* no signature to compare with that of the table */
+		op = READ_ONCE(rq->decl->op);
 	if (!op)
 		return DK__SLOWLY;
 	if (DK__GATED)

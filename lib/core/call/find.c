@@ -241,8 +241,9 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 static bool wrong_type(const struct dk_op *op, const struct dkc_table *table,
 		       const struct dkc_request *req)
 {
-	return dkc_is_other_sig(req->decl,
-			    table->kind == DKC_TABLE_FULL ? table->sig : READ_ONCE(op->sig));
+	bool known = table->kind == DKC_TABLE_FULL && table->sig != DKC_SIG_UNKNOWN;
+
+	return dkc_is_other_sig(req->decl, known ? table->sig : READ_ONCE(op->sig));
 }
 
 int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)

@@ -160,7 +160,7 @@ u64 dkc_sig_hash(const char *sig)
 	for (; *sig; sig++)
 		if (*sig != ' ' && *sig != '\t' && *sig != '\n')
 			hash = (hash ^ (u8)*sig) * 1099511628211ull;
-	return hash ? hash : 1;
+	return hash > DKC_SIG_UNKNOWN ? hash : DKC_SIG_UNKNOWN + 1;
 }
 
 bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig)

@@ -89,7 +89,7 @@ static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg 
 	table->index = index;
 	table->kind = DKC_TABLE_FULL;
 	table->op_flags = op->flags;
-	table->sig = dkc_op_sig(op);
+	table->sig = dkc_op_sig(op) ? : DKC_SIG_UNKNOWN;
 	table->n = index->n;
 	table->lowest = index->lowest;
 	table->direct = first_direct(op, index);

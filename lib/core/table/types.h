@@ -216,6 +216,12 @@ static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct 
 	      "ABI");
 
 /*
+ * In a table whose functions have no signature. Not 0, which is the mark of a declaration without a
+ * signature until the first call checks the declaration: calls by handle compare only the mark.
+ */
+#define DKC_SIG_UNKNOWN	1
+
+/*
  * The ids of a table are in this order: the ids without an entry, the ids of backend fallbacks, and
  * the ids of the operator's functions by group. The group DKC_DIRECT begins at id @lowest.
  */
@@ -234,7 +240,7 @@ struct dkc_table {
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
 	u8 kind;
 	u8 op_flags;		/* flags of the operator, for calls through this table */
-	__aligned_u64 sig;	/* hash of the functions' signature, 0: unknown */
+	__aligned_u64 sig;	/* hash of the functions' signature, or DKC_SIG_UNKNOWN */
 	struct dk__entry entry[];	/* from DKC_ID_FIRST on */
 };
 
