@@ -252,9 +252,9 @@ struct dk__request {
 	const struct dk_local *local;
 	const struct dk_call *from;	/* for a redispatch */
 	struct dk_keyset ks;		/* for a redispatch, or with DK__BY_KEYSET */
+	__u16 flags;			/* of enum dk__request_flags */
+	__u16 how;			/* of enum dk__how */
 	unsigned int key;		/* with DK__BY_KEY */
-	__u8 flags;			/* of enum dk__request_flags */
-	__u8 how;			/* of enum dk__how */
 };
 
 enum dk__request_flags {

@@ -187,7 +187,7 @@ DK__STATIC_ASSERT(__alignof__(struct dk_op_decl) > DK__CALL_FLAGS,
 
 DK__ALWAYS_INLINE unsigned long dk__made(const struct dk_op_decl *decl, unsigned long flags)
 {
-	return DK__CAST(unsigned long, decl) | flags;
+	return DK__CAST(unsigned long, decl) + flags;	/* as |, but may take one instruction */
 }
 
 /**
@@ -266,6 +266,7 @@ enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
 	DK__HOW_TYPED = 2,		/* compare the operator's type with the caller's */
 	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* caller is in an RCU read-side critical section */
+	DK__HOW_ARRAY = 8,		/* use fewer registers: see dk__begin() */
 };
 
 /*
@@ -273,8 +274,8 @@ enum dk__how {
  * the gate.
  */
 struct dk__storage {
+	__u64 gate[8];		/* first: gcc aligns a local struct that begins with an entry to 16 */
 	struct dk__entry entry;
-	__u64 gate[8];
 };
 
 /* Filled by dk__begin(): the entry to call, or the input for dk__find(). */
@@ -349,17 +350,6 @@ DK__ALWAYS_INLINE int dk__is_other_type(const struct dk__table *table,
 					const struct dk_op_decl *decl)
 {
 	return table->sig != (dk__load(decl->sig_mark) ^ DK__CAST(unsigned long, decl->sig));
-}
-
-DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__entry *entry,
-				struct dk_op *op, unsigned long made,
-				const struct dk_local *local)
-{
-	c->ks.bits = ks;
-	c->made = made;
-	DK__PUT(c->entry, entry);
-	c->op = op;
-	DK__PUT(c->local, local);
 }
 
 #if defined(__KERNEL__) || defined(DK_BARE)
@@ -689,28 +679,58 @@ DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__
 			DK__CAST(const char *, devices + 1) + offset);
 }
 
+/* Stores what is known of a call before its function is found. */
+DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, struct dk_op *op, const struct dk_op_decl *decl,
+				unsigned long flags, const struct dk_local *local)
+{
+	c->made = dk__made(decl, flags | DK__FLAGS);
+	c->op = op;
+	DK__PUT(c->local, local);
+}
+
+/* The objects of a call, from which dk__begin() reads only if a device has functions. */
+struct dk__array {
+	const struct dk_obj *const *items;
+	unsigned int n;
+};
+
+/* Returns the first object of a call, or NULL. */
+DK__ALWAYS_INLINE const struct dk_obj *dk__first(const void *first, int how)
+{
+	const struct dk__array *array = DK__CAST(const struct dk__array *, first);
+
+	if (!(how & DK__HOW_ARRAY))
+		return DK__CAST(const struct dk_obj *, first);
+	return array->n ? array->items[0] : NULL;
+}
+
 /*
  * The fast path. Returns 1 if the caller must call @found->entry and then dk__end(), and
- * 0 if it must continue with dk__find(). @first is the first object, or NULL.
+ * 0 if it must continue with dk__find(). @first is the first object, or NULL. With
+ * DK__HOW_ARRAY, @first is a struct dk__array instead.
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				struct dk__found *found, struct dk_op *op,
 				const struct dk_op_decl *decl, unsigned long flags,
 				const struct dk_local *local, __u64 ks, int how,
-				const struct dk_obj *first)
+				const void *first)
 {
-	const unsigned long made = dk__made(decl, flags | DK__FLAGS);
 	unsigned long b = dk__top_backend(ks);
 	const unsigned long place = how & DK__HOW_MASKED ? 0 : dk__place(ks, b);
 	const struct dk__table *table = dk__keep(slot, op, how);
-	__u64 masked = ks;
-	unsigned long id = dk__lookup(table, &masked, b, place, how);
+	const int early = how & DK__HOW_MASKED;	/* saves a register, but not in a redispatch */
 	const struct dk__device_table *at;
+	const struct dk_obj *o;
+	__u64 masked = ks;
+	unsigned long id;
 	__u32 direct;
 #if DK__GATED
 	const struct dk__count *count;
 #endif
 
+	if (early)
+		dk__fill(c, op, decl, flags, local);
+	id = dk__lookup(table, &masked, b, place, how);
 	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
 		id = DK__FOR_SLOW_PATH;
 		goto find;
@@ -727,12 +747,15 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 			goto enter;
 #endif
 		if (dk__direct_first(table, how, direct) == DK__BY_DEVICE) {
-			if (!dk__is_on(first, ks, b, how))
+			o = dk__first(first, how);
+			if (!dk__is_on(o, ks, b, how))
 				goto find;
-			at = dk__device_at(table->devices, first->device);
-			if (at->number != first->device)
+			at = dk__device_at(table->devices, o->device);
+			if (at->number != o->device)
 				goto find;
 			if (DK__UNLIKELY(at->table->index != table->index)) {
+				if (how & DK__HOW_ARRAY)
+					goto find;
 				masked = ks;
 				id = dk__lookup(at->table, &masked, b, place, how);
 			}
@@ -751,12 +774,18 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	}
 found:
 	found->entry = dk__entry_of(table, id);
-	dk__fill(c, masked, found->entry, op, made, local);
+	c->ks.bits = masked;
+	if (!early)
+		dk__fill(c, op, decl, flags, local);
+	DK__PUT(c->entry, found->entry);
 	dk__enter(slot, found->entry);
 	return 1;
 #if DK__GATED
 enter:
-	dk__fill(c, masked, dk__entry_of(table, id), op, made, local);
+	c->ks.bits = masked;
+	DK__PUT(c->entry, dk__entry_of(table, id));
+	if (!early)
+		dk__fill(c, op, decl, flags, local);
 	count = dk__load(table->first_direct) == DK__SLEEPS ? NULL : dk__counter_of(table, id);
 	if (dk__enter_gate(c, slot, count, how)) {
 		found->entry = c->entry;
@@ -766,7 +795,10 @@ enter:
 	id = DK__FOR_SLOW_PATH;
 #endif
 find:
-	dk__fill(c, ks, NULL, op, made, local);
+	c->ks.bits = ks;
+	c->entry = NULL;
+	if (!early)
+		dk__fill(c, op, decl, flags, local);
 	found->table = table;
 	found->ks = masked;
 	found->byte = DK__NUMBER(__u32, id);

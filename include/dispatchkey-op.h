@@ -353,7 +353,7 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 				    dk__how, DK__FIRST(dk__objs))))	\
 		DK__FIND(id, args, objs, DK__ASK_SLOWLY(		\
 			.op = dk__op, .decl = &id##_op, .local = dk__local, \
-			.flags = DK__SKIP_FAST, .how = (__u8)dk__how))		\
+			.flags = DK__SKIP_FAST, .how = (__u16)dk__how))		\
 	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\

@@ -338,6 +338,34 @@ static void redispatch_uses_the_generator_of_its_call(void)
 	}
 }
 
+static int extract_nothing(struct dk_extract *x, void *args, int generators)
+{
+	return dk_extracted(x, NULL, 0, DK_KEYSET(0));
+}
+
+/* A boxed call without objects is on no device, even if devices have functions. */
+static void boxed_call_without_objects(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(randn, DK_COMPOSITE_EXPLICIT_AUTOGRAD, randn_served),
+	};
+	static const struct dk_impl card[] = { DK_IMPL(randn, DK_DENSE, randn_served) };
+	struct dk_op_decl none = randn_op;
+	u64 ks = 1;
+	struct randn_args args = { NULL, NULL, &ks };
+	u32 number;
+
+	setup(&randn_op, 0);
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "card", NULL, card, 1,
+				    &number, &t_why));
+	none.extract = extract_nothing;
+	served_by = number;
+	CHECK_OK(dk_call_boxed(t_get("arguments::randn"), &none, &local, &args));
+	CHECK_INT(served_by, 0);
+	CHECK_INT(ks, 0);
+}
+
 static int named_below_it(struct dk_call *c, struct dk_generator *g, struct dk_obj *x, u64 *ks)
 {
 	return named_below(c, g, x, ks);
@@ -620,6 +648,7 @@ T_SUITE(arguments,
 	T(unboxed_call_uses_its_generator),
 	T(redispatch_uses_the_generator_of_its_call),
 	T(boxed_redispatch_uses_the_generator),
+	T(boxed_call_without_objects),
 	T(boxed_call_ignores_its_generator),
 	T(many_parameters),
 	T(number_of_objects),

@@ -92,9 +92,12 @@ static void unplug(u32 device)
 /* Returns the number of the card that serves, -1 for the host, or the error. */
 static long serves(struct dk_obj *x, struct dk_obj *y, struct dk_obj *z)
 {
-	struct seen seen = { -2, 0, 0 };
+	struct seen seen = { -2, 0, 0 }, boxed = { -2, 0, 0 };
+	struct work_args args = { x, y, z, &boxed };
 	int err = work_at(op, &dk_local_default, x, y, z, &seen);
 
+	CHECK_INT(dk_call_boxed(op, &work_op, &dk_local_default, &args), err);
+	CHECK(!memcmp(&seen, &boxed, sizeof(seen)));
 	if (err)
 		return err;
 	CHECK_INT(seen.calls % 100, 1);

@@ -243,6 +243,7 @@ CONTENDER(atomic_named, swift, CALL_NAMED, 0, NONE, NONE)
 	bad |= dk_call_boxed(f[i], &f##i##_op, dk_local_current(),	\
 			     &(struct f##i##_args){ x, y });
 CONTENDER(boxed_sleepable, calm, CALL_BOXED, 0, NONE, NONE)
+CONTENDER(boxed_one, one, CALL_BOXED, 0, NONE, NONE)
 CONTENDER(boxed_atomic, swift, CALL_BOXED, 0, NONE, NONE)
 
 /* ---- batches of calls --------------------------------------------------------- */
@@ -330,6 +331,8 @@ static const struct bench_contender contenders[] = {
 	FALLS(8),
 	{ .id = "missing.sleepable", .run = missing_sleepable, .object = ON_CUDA },
 	{ .id = "missing.atomic", .run = missing_atomic, .object = ON_CUDA },
+	{ .id = "boxed.device", .run = boxed_one, .object = ON_CARD },
+	{ .id = "boxed.counted", .run = boxed_sleepable, .before = count, .after = count_no_more },
 	{ .id = "device.none", .run = sleepable, .object = ON_BACKEND },
 	{ .id = "device.no-functions", .run = sleepable, .object = ON_CARD },
 	{ .id = "device.1", .run = device_one, .object = ON_CARD },

@@ -9,7 +9,10 @@
 struct dk_extract {
 	struct dk__request rq;
 	void *args;
+	struct dk__array objs;		/* set by dk_extracted() */
 };
+
+enum { how = DK__HOW_MASKED | DK__HOW_TYPED | DK__HOW_ARRAY };
 
 /*
  * Returns the function that unpacks the arguments. The caller's declaration may lack this function
@@ -21,32 +24,24 @@ static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *
 	return likely(decl->unbox) ? decl->unbox : dkc_impl_of(c->entry->reg)->op->unbox;
 }
 
-int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
-		 unsigned int n, struct dk_keyset raw)
+/* Runs the function that the fast path has found, and ends the call. */
+static __always_inline int run(const struct dk_extract *x, struct dk_call *c,
+			       const struct dk_op_decl *decl, struct dk__slot slot)
+{
+	dk_boxed_fn_t unbox = unbox_of(c, decl);
+	int err = unbox ? unbox(c, x->args) : -EPROTOTYPE;
+
+	dk__end(c, slot, x->rq.how);
+	return err;
+}
+
+static noinline int call_slowly(struct dk_extract *x)
 {
 	struct dk__request *rq = &x->rq;
-	struct dk_op *op = rq->op ? rq->op : rq->from ? NULL : READ_ONCE(rq->decl->op);
 	struct dk_frame f DK__NOT_SET;
-	DK__SLOT(slot);
 	dk_boxed_fn_t unbox;
-	int err = DK__SLOWLY;
+	int err = dk__call_enter(&f, rq, x->objs.items, x->objs.n);
 
-	/* @sig_mark is set only after the declaration was checked */
-	if (likely(rq->flags == DK__FROM_BOXED && op && READ_ONCE(rq->decl->sig_mark)))
-		err = dkc_fast_find(&f.call, &slot, rq, op, DK__CALL_BOXED, rq->local,
-				    dk__merge(raw.bits, rq->local),
-				    DK__HOW_MASKED | DK__HOW_TYPED, objs, n);
-	else if (rq->from)
-		err = dkc_fast_redispatch(&f.call, &slot, rq, DK__CALL_BOXED, objs, n);
-	if (!err) {
-		unbox = unbox_of(&f.call, rq->decl);
-		err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
-		dk__end(&f.call, slot, rq->how);
-		return err;
-	}
-	if (err != DK__SLOWLY)
-		return err;
-	err = dk__call_enter(&f, rq, objs, n);
 	if (err)
 		return err;
 	unbox = f.boxed ? f.boxed : unbox_of(&f.call, rq->decl);
@@ -54,6 +49,58 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	f.result = err;
 	dk_call_leave(&f);
 	return err;
+}
+
+/* Makes the call. @found is a result of dkc_fast_find() or a similar function. */
+static int finish(struct dk_extract *x, struct dk_call *c, struct dk__slot slot, int found)
+{
+	if (likely(!found))
+		return run(x, c, x->rq.decl, slot);
+	return found == DK__SLOWLY ? call_slowly(x) : found;
+}
+
+/* Makes the call if dk__begin() did not find a function. */
+static noinline int find(struct dk_extract *x, struct dk_call *c, struct dk__slot slot,
+			 const struct dk__table *table, u64 ks, u32 byte)
+{
+	return finish(x, c, slot, dkc_fast_continue(c, slot, &x->rq, table, ks, x->objs.items,
+						    dk__pack(byte, how, x->objs.n)));
+}
+
+/* Makes any call that is not the call of an operator with the caller's local state. */
+static noinline int call_specially(struct dk_extract *x)
+{
+	struct dk_call c DK__NOT_SET;
+	DK__SLOT(slot);
+
+	if (!x->rq.from)
+		return call_slowly(x);
+	return finish(x, &c, slot, dkc_fast_redispatch(&c, &slot, &x->rq, DK__CALL_BOXED,
+						       x->objs.items, x->objs.n));
+}
+
+int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
+		 unsigned int n, struct dk_keyset raw)
+{
+	const struct dk__request *rq = &x->rq;
+	struct dk__found found DK__NOT_SET;
+	struct dk_call c DK__NOT_SET;
+	struct dk_op_decl *decl;
+	struct dk_op *op;
+	DK__SLOT(slot);
+
+	x->objs.items = objs;
+	x->objs.n = n;
+	decl = rq->decl;
+	op = rq->op;
+	if (!op && !rq->from)
+		op = READ_ONCE(decl->op);
+	if (unlikely(!op || rq->flags != DK__FROM_BOXED))
+		return call_specially(x);
+	if (unlikely(!dk__begin(&c, &slot, &found, op, decl, DK__CALL_BOXED, rq->local,
+				dk__merge(raw.bits, rq->local), how, &x->objs)))
+		return find(x, &c, slot, found.table, found.ks, found.byte);
+	return run(x, &c, decl, slot);
 }
 
 /* Returns the object of a parameter, or NULL if calls do not dispatch on the parameter. */
@@ -121,38 +168,36 @@ static noinline int call_by_description(struct dk_extract *x)
 	return extract_described(x, decl, false);
 }
 
-static int call_boxed(struct dk_extract *x)
+static __always_inline int call_boxed(struct dk_op *op, struct dk_op_decl *decl,
+				      const struct dk_local *local, unsigned int flags,
+				      unsigned int key, void *args)
 {
-	const struct dk_op_decl *decl = x->rq.decl;
+	struct dk_extract x DK__NOT_SET;
 
 	if (decl->size != sizeof(*decl))
 		return -EPROTOTYPE;
-	return decl->extract ? decl->extract(x, x->args, false) : call_by_description(x);
+	x.rq.op = op;
+	x.rq.decl = decl;
+	x.rq.local = local;
+	x.rq.from = NULL;
+	x.rq.ks.bits = 0;
+	x.rq.flags = flags;
+	x.rq.how = 0;
+	x.rq.key = key;
+	x.args = args;
+	return decl->extract ? decl->extract(&x, args, false) : call_by_description(&x);
 }
 
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args)
 {
-	struct dk_extract x = {
-		.rq = { .op = op, .decl = decl, .local = local, .flags = DK__FROM_BOXED },
-		.args = args,
-	};
-
-	return call_boxed(&x);
+	return call_boxed(op, decl, local, DK__FROM_BOXED, 0, args);
 }
 
 int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key, void *args)
 {
-	struct dk_extract x = {
-		.rq = {
-			.op = op, .decl = decl, .local = local, .key = key,
-			.flags = DK__FROM_BOXED | DK__BY_KEY,
-		},
-		.args = args,
-	};
-
-	return call_boxed(&x);
+	return call_boxed(op, decl, local, DK__FROM_BOXED | DK__BY_KEY, key, args);
 }
 
 int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)

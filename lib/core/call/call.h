@@ -12,9 +12,23 @@
 #include "../state/state.h"
 
 /*
- * Calls dk__begin() and, if it finds no entry, dk__find(). Returns 0 if the caller must call
+ * Continues with dk__find() if dk__begin() has found no entry. Returns 0 if the caller must call
  * c->entry, a negative errno, or DK__SLOWLY if the call must take the slow path.
  */
+static __always_inline int dkc_fast_continue(struct dk_call *c, struct dk__slot slot,
+					     struct dk__request *rq,
+					     const struct dk__table *table, u64 ks,
+					     const struct dk_obj *const *objs, u64 packed)
+{
+	const struct dk__entry *entry = dk__find(c, slot, table, ks, objs, packed);
+
+	if (dk__is_entry(entry))
+		return 0;
+	rq->flags |= DK__SKIP_FAST;
+	return dk__no_entry_err(entry);
+}
+
+/* Calls dk__begin() and, if needed, dk__find(). Returns what dkc_fast_continue() returns. */
 static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slot,
 					 struct dk__request *rq, struct dk_op *op,
 					 unsigned long flags, const struct dk_local *local,
@@ -26,12 +40,8 @@ static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slo
 	if (likely(dk__begin(c, slot, &found, op, rq->decl, flags, local, ks, how,
 			     n ? objs[0] : NULL)))
 		return 0;
-	found.entry = dk__find(c, *slot, found.table, found.ks, objs,
-			       dk__pack(found.byte, how, n));
-	if (dk__is_entry(found.entry))
-		return 0;
-	rq->flags |= DK__SKIP_FAST;
-	return dk__no_entry_err(found.entry);
+	return dkc_fast_continue(c, *slot, rq, found.table, found.ks, objs,
+				 dk__pack(found.byte, how, n));
 }
 
 /*
