@@ -131,6 +131,52 @@ static void caller_without_a_description(void)
 	call_undescribed(DK_REGISTRY_FORCE_RESOLVE);
 }
 
+static int plain_served(struct dk_obj *x, int *n)
+{
+	*n += 1000;
+	return 0;
+}
+
+/* A function that is not boxed must not get a struct of another layout. */
+static void struct_of_another_layout_is_refused(void)
+{
+	static const struct dk_impl plain[] = { DK_IMPL_PLAIN(parcel, DK_CUDA, plain_served) };
+	struct {
+		struct dk_obj *x;
+		long more;
+		int *n;
+	} args = { .more = 1 };
+	struct dk_op_decl decl = undescribed();
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_param param[2];
+	int n = 0;
+
+	setup_in(0, &parcel_op);
+	CHECK_OK(dk_impls_register(&server, plain, 1, &t_why));
+	args.x = &x;
+	args.n = &n;
+	memcpy(param, parcel_op.param, sizeof(param));
+	param[1].offset += sizeof(args.more);
+	decl.param = param;
+	decl.num_params = 2;
+	decl.args_size = sizeof(args);
+	/* refuses: dk_call_boxed EPROTOTYPE SIGNATURE */
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	x = t_obj(DK_KEY_BITS(DK_CUDA));
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	CHECK_INT(n, 0);
+	/* the layout of the function's own declaration is accepted; the names do not matter */
+	param[1] = parcel_op.param[1];
+	param[1].name = "other";
+	memcpy(&args.more, &args.n, sizeof(args.n));
+	decl.args_size = parcel_op.args_size;
+	CHECK_OK(dk_call_boxed(op, &decl, &local, &args));
+	CHECK_INT(n, 1000);
+	x = t_obj(DK_KEY_BITS(DK_CPU));
+	CHECK_OK(dk_call_boxed(op, &decl, &local, &args));
+	CHECK_INT(n, 1001);
+}
+
 /*
  * Calls by name: the first call finds the operator. Then the operator is replaced by one of another
  * type, which refuses the call.
@@ -354,6 +400,7 @@ static void adapter_compares_the_type(void)
 
 T_SUITE(arg_descriptions,
 	T(caller_without_a_description),
+	T(struct_of_another_layout_is_refused),
 	T(caller_by_name),
 	T(operator_is_undefined_during_a_call),
 	T(boxed_function_gets_matching_description),

@@ -15,21 +15,39 @@ struct dk_extract {
 enum { how = DK__HOW_MASKED | DK__HOW_TYPED | DK__HOW_ARRAY };
 
 /*
- * Returns the function that unpacks the arguments. The caller's declaration may lack this function
- * if it is hand-written. Then the declaration of the called function is used. It stays valid while
- * the called function is registered.
+ * Returns the declaration that describes the arguments. The operator keeps a copy of the
+ * definition's description, which stays valid after the read-side critical section.
  */
-static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
+static const struct dk_op_decl *described(const struct dk_op *op, const struct dk_op_decl *decl)
 {
-	return likely(decl->unbox) ? decl->unbox : dkc_impl_of(c->entry->reg)->op->unbox;
+	rcu_read_lock();
+	decl = dkc_args_decl(dkc_deref(op->args, op->reg), decl);
+	rcu_read_unlock();
+	return decl;
+}
+
+/*
+ * Runs a function that is not boxed, if the caller's declaration cannot unpack the arguments. Uses
+ * the function's own declaration, which stays valid while the function is registered. Fails if the
+ * function takes another struct than the caller has packed.
+ */
+static noinline int unbox_by_function(struct dk_call *c, const struct dk_extract *x)
+{
+	const struct dk_op_decl *decl = described(c->op, x->rq.decl);
+	const struct dk_impl *impl = dkc_impl_of(c->entry->reg);
+	dk_boxed_fn_t unbox = impl->flags & DK_IMPL_F_PLAIN ? impl->op->unbox_plain :
+							      impl->op->unbox;
+
+	if (!unbox || (decl->param && !dkc_same_struct(decl, impl->op)))
+		return -EPROTOTYPE;
+	return unbox(c, x->args);
 }
 
 /* Runs the function that the fast path has found, and ends the call. */
 static __always_inline int run(const struct dk_extract *x, struct dk_call *c,
 			       const struct dk_op_decl *decl, struct dk__slot slot)
 {
-	dk_boxed_fn_t unbox = unbox_of(c, decl);
-	int err = unbox ? unbox(c, x->args) : -EPROTOTYPE;
+	int err = likely(decl->unbox) ? decl->unbox(c, x->args) : unbox_by_function(c, x);
 
 	dk__end(c, slot, x->rq.how);
 	return err;
@@ -37,16 +55,17 @@ static __always_inline int run(const struct dk_extract *x, struct dk_call *c,
 
 static noinline int call_slowly(struct dk_extract *x)
 {
-	struct dk__request *rq = &x->rq;
+	const struct dk_op_decl *decl = x->rq.decl;
 	struct dk_frame f DK__NOT_SET;
-	dk_boxed_fn_t unbox;
-	int err = dk__call_enter(&f, rq, x->objs.items, x->objs.n);
+	dk_boxed_fn_t fn = decl->unbox;
+	int err = dk__call_enter(&f, &x->rq, x->objs.items, x->objs.n);
 
 	if (err)
 		return err;
-	unbox = f.boxed ? f.boxed : unbox_of(&f.call, rq->decl);
-	err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
-	f.result = err;
+	if (f.boxed && (fn || (dkc_impl_of(f.call.entry->reg)->flags & DK_IMPL_F_BOXED)))
+		fn = f.boxed;
+	f.result = fn ? fn(&f.call, x->args) : unbox_by_function(&f.call, x);
+	err = f.result;
 	dk_call_leave(&f);
 	return err;
 }
@@ -118,18 +137,6 @@ static const struct dk_obj *param_obj(const struct dk_param *p, void *args,
 	return obj ? (const struct dk_obj *)(obj + p->obj_offset) : NULL;
 }
 
-/*
- * Sets *@op to the operator of a call that has not been entered yet. Binds the declaration if
- * needed.
- */
-static int op_of(const struct dk__request *rq, struct dk_op **op)
-{
-	*op = rq->op ? rq->op : READ_ONCE(rq->decl->op);
-	if (rq->op || (dkc_is_bound(*op) && !READ_ONCE((*op)->stale)))
-		return 0;
-	return dkc_op_pin(rq->decl, op);
-}
-
 /* Extracts the objects by the description of the parameters in @decl, and makes the call. */
 static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl,
 			     bool generators)
@@ -147,23 +154,19 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 
 /*
  * Makes a call through a hand-written declaration, which has no function to extract the objects.
- * The description of the parameters shows which of them are objects. If the declaration has no
- * description, the operator's copy of the definition's description is used. The copy stays valid
- * after the read-side critical section.
+ * The description of the parameters shows which of them are objects.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {
 	const struct dk_op_decl *decl = x->rq.decl;
-	struct dk_op *op;
+	struct dk_op *op = x->rq.op;
 	int err;
 
 	if (!decl->param) {
-		err = op_of(&x->rq, &op);
+		err = op ? 0 : dkc_op_pin(x->rq.decl, &op);
 		if (err)
 			return err;
-		rcu_read_lock();
-		decl = dkc_args_decl(dkc_deref(op->args, op->reg), decl);
-		rcu_read_unlock();
+		decl = described(op, decl);
 	}
 	return extract_described(x, decl, false);
 }

@@ -38,10 +38,17 @@ static struct dkc_args *args_copy(const struct dk_op *op, const struct dk_op_dec
 	return args;
 }
 
-static bool same_param(const struct dk_param *a, const struct dk_param *b)
+bool dkc_same_struct(const struct dk_op_decl *a, const struct dk_op_decl *b)
 {
-	return a->kind == b->kind && a->offset == b->offset && a->size == b->size &&
-	       a->obj_offset == b->obj_offset && dkc_streq(a->name, b->name);
+	const struct dk_param *p = a->param, *q = b->param;
+	u32 n = num_params(a);
+
+	if (n != num_params(b))
+		return false;
+	for (; n && p->kind == q->kind && p->offset == q->offset && p->size == q->size &&
+	     p->obj_offset == q->obj_offset; p++, q++)
+		n--;
+	return !n;
 }
 
 static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl, u64 sig)
@@ -49,11 +56,11 @@ static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl
 	const struct dk_op_decl *copy = &args->decl;
 	u32 i;
 
-	if (copy->num_params != num_params(decl) || copy->args_size != decl->args_size ||
+	if (!dkc_same_struct(copy, decl) || copy->args_size != decl->args_size ||
 	    copy->sig_mark != sig)
 		return false;
 	for (i = 0; i < copy->num_params; i++)
-		if (!same_param(&copy->param[i], &decl->param[i]))
+		if (!dkc_streq(copy->param[i].name, decl->param[i].name))
 			return false;
 	return true;
 }
