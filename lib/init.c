@@ -82,9 +82,5 @@ static void begin(void)
 __attribute__((destructor(101)))
 static void end(void)
 {
-	/* pairs with rcu_assign_pointer() in dk_registry_default() */
-	struct dk_registry *reg = smp_load_acquire(&default_registry);
-
-	if (reg)
-		dkc_registry_shutdown(reg);
+	dkc_registries_shutdown();
 }

@@ -33,6 +33,7 @@ static struct object program;
 static struct dk_registry *registries;	/* linked by next_registry */
 static uintptr_t exit_mark;		/* the argument of the newest exit_begins() */
 static bool process_exits;
+static bool ended;			/* the library's destructor has run */
 
 static bool in_object(const void *data, uintptr_t address)
 {
@@ -128,6 +129,19 @@ void dkc_registry_list(struct dk_registry *reg)
 	pthread_mutex_lock(&lock);
 	reg->next_registry = registries;
 	registries = reg;
+	if (ended)
+		dkc_registry_shutdown(reg);
+	pthread_mutex_unlock(&lock);
+}
+
+void dkc_registries_shutdown(void)
+{
+	struct dk_registry *reg;
+
+	pthread_mutex_lock(&lock);
+	ended = true;
+	for (reg = registries; reg; reg = reg->next_registry)
+		dkc_registry_shutdown(reg);
 	pthread_mutex_unlock(&lock);
 }
 

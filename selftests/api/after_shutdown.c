@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include "core/change/change.h"
+#include "private.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,13 +168,14 @@ static void requests_after_shutdown_return_errors(void)
 	t_reg = NULL;
 }
 
-/* Runs in a child process, and shuts down the default registry as the end of a process does. */
-static int in_child(struct dk_provider *me)
+/* Runs in a child process, and shuts down all registries as the end of a process does. */
+static int in_child(struct dk_provider *me, struct dk_op *in_own)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_provider none = DK_PROVIDER("later");
 	int served_by = 0;
 
-	dkc_registry_shutdown(dk_registry_default());
+	dkc_registries_shutdown();
 	/* refuses: dk_call_enter ESHUTDOWN SHUTDOWN */
 	if (late(&cpu, &served_by) != -ESHUTDOWN)
 		return 1;
@@ -183,14 +185,22 @@ static int in_child(struct dk_provider *me)
 		return 3;
 	if (dk_provider_unregister(me) != -ESHUTDOWN)
 		return 4;
-	return served_by ? 5 : 0;
+	if (late_at(in_own, dk_local_current(), &cpu, &served_by) != -ESHUTDOWN)
+		return 5;
+	none.registry = dk_registry_alloc(NULL, 0, NULL);
+	if (!none.registry || dk_provider_register(&none, NULL) != -ESHUTDOWN)
+		return 6;
+	return served_by ? 7 : 0;
 }
 
-static void default_registry_at_exit(void)
+static void registries_at_exit(void)
 {
+	struct dk_registry *own = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, &t_why);
+	struct dk_provider in_own = DK_PROVIDER("in_own");
 	static struct dk_provider me = DK_PROVIDER("after_shutdown");
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	int served_by = 0, status = -1;
+	struct dk_op *op;
 	pid_t child;
 
 	impls[0] = (struct dk_impl)DK_IMPL(late, DK_CPU, late_cpu);
@@ -198,17 +208,26 @@ static void default_registry_at_exit(void)
 	CHECK_OK(dk_op_define(&me, &late_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
 	CHECK_OK(late(&cpu, &served_by));
+	in_own.registry = own;
+	CHECK_OK(dk_provider_register(&in_own, &t_why));
+	CHECK_OK(dk_op_define(&in_own, &late_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&in_own, impls, 1, &t_why));
+	op = dk_op_get(own, "after_shutdown::op");
 	fflush(stdout);
 	child = fork();
 	if (!child)
-		_exit(in_child(&me));
+		_exit(in_child(&me, op));
 	CHECK_INT(waitpid(child, &status, 0), child);
 	CHECK_INT(status, 0);
-	/* the default registry of the parent still works */
+	/* the parent's registries still work */
 	CHECK_OK(late(&cpu, &served_by));
+	CHECK_OK(late_at(op, dk_local_current(), &cpu, &served_by));
 	CHECK_OK(dk_provider_unregister(&me));
+	CHECK_OK(dk_provider_unregister(&in_own));
+	dk_op_put(op);
+	CHECK_OK(dk_registry_free(own, &t_why));
 }
 
 T_SUITE(after_shutdown,
 	T_PEER(6, requests_after_shutdown_return_errors),
-	T_PEER(6, default_registry_at_exit));
+	T_PEER(6, registries_at_exit));
