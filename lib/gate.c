@@ -492,6 +492,14 @@ static COLD void leave_slowly(u64 *storage)
 	dkc_write_stderr(text, strlen(text));
 }
 
+bool dkc_gate_owns(const u64 *storage)
+{
+	const struct gate_overflow *d = (const struct gate_overflow *)&storage[1];
+
+	return storage[0] ? has_slot(dkc_gate_self, (const void **)(uintptr_t)storage[0]) :
+			    d->record == dkc_gate_self;
+}
+
 void dkc_gate_leave(u64 *storage)
 {
 	const void **slot = (const void **)(uintptr_t)storage[0];

@@ -364,17 +364,31 @@ static void *drain(void *data)
 	return NULL;
 }
 
-static void leave_on_another_thread(unsigned int n)
+static unsigned int num_after;
+
+static void count_after(struct dk_hooks *h, const struct dk_hook_info *info)
 {
+	num_after++;
+	CHECK(info->depth < DEEP);
+}
+
+/* With hooks, those after the call must run on the thread that entered the call. */
+static void leave_on_another_thread(unsigned int n, bool hooked)
+{
+	struct dk_hooks hooks = { .size = sizeof(hooks), .after = count_after };
 	struct thread_calls *v = thread_calls_new(n);
 	pthread_t thread;
 	char text[8192 + 2048], want[128];
 	int err = 0;
 
 	begin();
+	num_after = 0;
+	if (hooked)
+		CHECK_OK(dk_hooks_register(t_reg, &hooks, &t_why));
 	enter(v);
 	CHECK_OK(v->error);
 	t_capture_stderr(text, sizeof(text), leave_on_new_thread, v);
+	CHECK_INT(num_after, 0);
 	snprintf(want, sizeof(want),
 		 "dispatchkey: thread_exit::visit was entered on thread %d, and cannot be left on thread ",
 		 (int)gettid());
@@ -388,14 +402,22 @@ static void leave_on_another_thread(unsigned int n)
 	CHECK_INT(err, -ETIMEDOUT);
 	leave(v);
 	CHECK_INT(t_num_inside(prov), 0);
+	if (hooked) {
+		CHECK_INT(num_after, n);
+		CHECK_OK(dk_hooks_unregister(&hooks, &t_why));
+	}
 	end();
 	t_free(v);
 }
 
 static void call_cannot_be_left_on_another_thread(void)
 {
-	leave_on_another_thread(1);
-	leave_on_another_thread(DEEP);
+	unsigned int hooked;
+
+	for (hooked = 0; hooked < 2; hooked++) {
+		leave_on_another_thread(1, hooked);
+		leave_on_another_thread(DEEP, hooked);
+	}
 }
 
 /* ---- left twice ---------------------------------------------------------------- */

@@ -15,6 +15,8 @@
  *			operator.
  * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel the slot points to the
  *			storage that is passed.
+ * dkc_gate_owns()	False if another thread has entered the call with this storage, where this
+ *			is known.
  * dkc_num_forks()	The number of forks between the first process and this one.
  * dkc_is_out()		True if the table is only a placeholder, because the call has neither a
  *			slot nor a read-side critical section.

@@ -390,6 +390,11 @@ __u32 dk_call_device(const struct dk_call *c)
 
 static noinline void notify_leave(struct dk_frame *f)
 {
+	/* another thread has entered the call: only report the mistake */
+	if (!dkc_gate_owns(f->storage.gate)) {
+		dkc_gate_leave(f->storage.gate);
+		return;
+	}
 	if (f->state & DKC_CALL_HOOKED)
 		dkc_hooks_after(f);
 	if (f->state & DKC_CALL_TRACED)
