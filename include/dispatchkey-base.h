@@ -307,7 +307,7 @@ extern const struct dk_local dk_local_default;
 	  "no operator is given; register a DK_FALLBACK() with dk_fallback_register()") \
 	X(NULL_ARGUMENT, EINVAL, "this argument must not be NULL")	\
 	X(FALLBACK_FUNCTION, EINVAL,					\
-	  "a backend fallback must be a boxed function or a fallthrough") \
+	  "a backend fallback must be boxed or a fallthrough, and belong to no operator") \
 	X(ARGS_SIZE, EINVAL, "the buffer is smaller than the arguments of the operator") \
 	X(DEFAULT_REGISTRY, EBUSY, "the default registry cannot be freed") \
 	X(PARAM, EINVAL,						\

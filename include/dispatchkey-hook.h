@@ -145,6 +145,8 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
  * For example " [call] op=[my::add], key=[AutogradCPU]", indented by one more space
  * for each level of nesting.
  *
+ * Exists in userspace and on bare metal, but not in the kernel module.
+ *
  * Context: Any.
  * Return: The length of the whole line, as snprintf().
  */

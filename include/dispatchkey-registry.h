@@ -52,6 +52,8 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * * 0: success
  * * -EBUSY: providers, listeners or hooks are registered, or operators are held (reason
  *   IN_USE), or @reg is the default registry (reason DEFAULT_REGISTRY)
+ * * -EDEADLK: called from inside a hook, or in a read-side critical section of liburcu;
+ *   in the kernel and on bare metal also from inside an atomic call (reason ATOMIC)
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 

@@ -102,5 +102,4 @@ EXPORT_SYMBOL_GPL(dk_op_stat);
 EXPORT_SYMBOL_GPL(dk_provider_stat);
 EXPORT_SYMBOL_GPL(dk_hooks_register);
 EXPORT_SYMBOL_GPL(dk_hooks_unregister);
-EXPORT_SYMBOL_GPL(dk_trace_line);
 EXPORT_SYMBOL_GPL(dk_version);

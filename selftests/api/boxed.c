@@ -386,6 +386,7 @@ static void plain_functions_are_refused(void)
 	CHECK_INT(dk_impls_register(&prov, &bad, 1, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
 	bad.key = DK_TRACER;
+	bad.op = NULL;
 	CHECK_INT(dk_fallback_register(&prov, &bad, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
 	bad.flags = DK_IMPL_F_PLAIN;

@@ -59,6 +59,8 @@ static void names_and_sets(void)
 	CHECK_STR(dk_reason_text(~0u), "unknown reason");
 	CHECK_STR(dk_call_error_text(0), "no error");
 	CHECK_STR(dk_call_error_text(7), "no error");
+	CHECK_STR(dk_call_error_text(-0x7fffffff - 1),
+		  "the function returned an error of its own");
 	CHECK_STR(dk_call_error_text(-ENOSYS), dk_reason_text(DK_WHY_MISSING));
 	CHECK_STR(dk_call_error_text(-ENOTUNIQ), dk_reason_text(DK_WHY_AMBIGUOUS));
 	CHECK_STR(dk_call_error_text(-ENODEV), dk_reason_text(DK_WHY_DEVICE_GONE));

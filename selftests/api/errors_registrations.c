@@ -360,6 +360,7 @@ static int boxed(struct dk_call *c, void *args)
 static void fallbacks(void)
 {
 	static struct dk_impl good = DK_FALLBACK(DK_PYTHON, boxed);
+	struct dk_op_decl decl = t_decl("errors::one");
 	struct dk_impl bad;
 
 	r_open();
@@ -397,6 +398,9 @@ static void fallbacks(void)
 		"boxed");
 	bad.label = NULL;
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, FALLBACK_FUNCTION, "");
+	bad = good;
+	bad.op = &decl;
+	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, FALLBACK_FUNCTION, "boxed");
 	/* refuses: dk_fallback_register EINVAL NO_FUNCTION */
 	bad = good;
 	bad.fn = NULL;

@@ -255,10 +255,14 @@ static void hooks_change_during_a_call(void)
 
 /* ---- refusals ------------------------------------------------------------- */
 
+static struct dk_registry *unused;
 static int refused;
 
 static void unregister_itself(struct dk_hooks *h, const struct dk_hook_info *info)
 {
+	/* refuses: dk_registry_free EDEADLK ATOMIC */
+	CHECK_INT(dk_registry_free(unused, &t_why), -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
 	/* refuses: dk_hooks_unregister EDEADLK ATOMIC */
 	refused = dk_hooks_unregister(h, &t_why);
 }
@@ -270,12 +274,31 @@ static void hook_cannot_unregister_itself(void)
 
 	if (t_skip_atomic())
 		return;
+	unused = dk_registry_alloc(NULL, 0, &t_why);
 	h.before = unregister_itself;
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_OK(inner(&top, &n));
 	CHECK_INT(refused, -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	CHECK_OK(dk_registry_free(unused, &t_why));
+}
+
+/* A line that does not fit is cut off; its length counts every level. */
+static void trace_line_of_any_depth(void)
+{
+	struct dk_hook_info info = { .name = "a::b", .key = DK_CPU };
+	char line[8];
+	size_t at_0;
+
+	info.op = t_get("hook::inner");
+	at_0 = dk_trace_line(&info, line, sizeof(line));
+	CHECK_STR(line, " [call]");
+	info.depth = 100;
+	CHECK_INT(dk_trace_line(&info, line, sizeof(line)), at_0 + 100);
+	CHECK_STR(line, "       ");
+	info.depth = (u32)-1;
+	CHECK_INT(dk_trace_line(&info, line, sizeof(line)), at_0 + (u32)-1);
 }
 
 static void refusals(void)
@@ -323,4 +346,5 @@ T_SUITE_WITH(hook, setup,
 	T(redispatch_keeps_its_keyset),
 	T(hooks_change_during_a_call),
 	T(hook_cannot_unregister_itself),
+	T(trace_line_of_any_depth),
 	T(refusals));

@@ -32,7 +32,7 @@ const char *dk_call_error_text(int error)
 	if (error == -EINVAL)
 		return "the function returned -EINVAL, or the call was made at an unknown key";
 	for (i = 0; i < ARRAY_SIZE(reason_of); i++)
-		if (reasons[reason_of[i]].error == -error)
+		if (-reasons[reason_of[i]].error == error)
 			return reasons[reason_of[i]].text;
 	return "the function returned an error of its own";
 }

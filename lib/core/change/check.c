@@ -29,8 +29,8 @@ int dkc_check_function(const struct dk_impl *impl, bool fallback,
 	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC | DK_IMPL_F_BOXED |
 			    DK_IMPL_F_PLAIN | DK_IMPL_F_BLOCK))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
-	/* a fallback serves every operator, so it cannot have the type of one operator */
-	if (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED))
+	/* a fallback serves every operator, so it cannot be the function of one operator */
+	if (fallback && (impl->op || (impl->fn && !(impl->flags & DK_IMPL_F_BOXED))))
 		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name);
 	if (none == !!impl->fn)
 		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name);

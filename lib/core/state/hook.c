@@ -242,29 +242,3 @@ bool dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const
 		synchronize_rcu();
 	return found;
 }
-
-/* ---- trace ---------------------------------------------------------------- */
-
-size_t dk_trace_line(const struct dk_hook_info *info, char *buf, size_t size)
-{
-	static const char *const labels[] = {
-		[DK_HOOK_CALL] = "call",
-		[DK_HOOK_REDISPATCH] = "redispatch",
-		[DK_HOOK_CALL_BOXED] = "callBoxed",
-		[DK_HOOK_REDISPATCH_BOXED] = "redispatchBoxed",
-	};
-	struct dkc_text t = { buf, size, 0 };
-	char key[DK_NAME_MAX];
-	u32 i;
-
-	for (i = 0; i <= info->depth; i++)
-		dkc_put(&t, " ");
-	dkc_put(&t, "[");
-	dkc_put(&t, labels[info->kind & 3]);
-	dkc_put(&t, "] op=[");
-	dkc_put(&t, info->name);
-	dkc_put(&t, "], key=[");
-	dkc_put(&t, dk_key_name(info->op->reg->layout, info->key, key));
-	dkc_put(&t, "]");
-	return dkc_put_end(&t);
-}

@@ -219,6 +219,8 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
 	int err = 0;
 
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	dkc_accept(why);
 	if (!reg)
 		return 0;
