@@ -159,7 +159,7 @@ extern const struct dk_local dk_local_default;
 	X(LAYOUT_WORD, EINVAL,						\
 	  "the layout has no such functionality or backend") \
 	X(LAYOUT_NAME, EINVAL,						\
-	  "a name in a layout is 1 to 56 letters, digits and _-.+, and does not begin with 0x") \
+	  "a key's or backend's name is 1 to 56 letters, digits and _-.+, and no 0x at the start") \
 	X(LAYOUT_TWICE, EINVAL, "the layout has this name twice")	\
 	X(LAYOUT_LACKS, EINVAL, "missing from the text of the layout")		\
 	X(LAYOUT_SIZE, EINVAL,						\

@@ -5,8 +5,6 @@
  */
 #include "pytorch.h"
 
-/* With this limit, a prefix and the name of a backend together fit in DK_NAME_MAX. */
-#define NAME_MAX_LEN	56
 /* For a functionality without a line "strict": PyTorch's parser accepts all its keys. */
 #define ALL_BACKENDS	0xffff
 
@@ -67,31 +65,13 @@ static bool next_line(struct reader *r)
 	return true;
 }
 
-static bool is_name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '+';
-}
-
-static bool is_name(const char *s, size_t n)
-{
-	size_t i;
-
-	if (!n || n > NAME_MAX_LEN || (s[0] == '0' && (s[1] | 0x20) == 'x'))
-		return false;
-	for (i = 0; i < n; i++)
-		if (!is_name_char(s[i]))
-			return false;
-	return true;
-}
-
 /* Copies @n characters of @s, followed by @tail, to the pool. */
 static int keep(struct reader *r, const char *s, size_t n, const char *tail,
 		const char **name)
 {
 	size_t more = strlen(tail);
 
-	if (!is_name(s, n))
+	if (!dkc_word_ok(s, n))
 		return refuse(r, DK_WHY_LAYOUT_NAME, r->word);
 	if (n + more + 1 > r->pool_size)
 		return refuse(r, DK_WHY_LAYOUT_SIZE, r->word);

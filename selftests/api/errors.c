@@ -281,7 +281,7 @@ static void misleading_names_are_refused(void)
 		REFUSED(dk_impls_register(&r_a, &impl, 1, &t_why), EINVAL, BAD_NAME,
 			bad[i]);
 		REFUSED(dk_backend_join(&r_a, bad[i], 0, 0, &n, &t_why), EINVAL,
-			BAD_NAME, bad[i]);
+			LAYOUT_NAME, bad[i]);
 		REFUSED(dk_device_register(&r_a, r_edu, bad[i], NULL, NULL, 0, &number,
 					   &t_why), EINVAL, BAD_NAME, bad[i]);
 	}

@@ -433,16 +433,21 @@ static void fallbacks(void)
 
 static void backends(void)
 {
-	unsigned int n = 77, third;
+	static const char *const words[] = {
+		"", "e du", "a|b", "a,b", "a@b", "0x12", "0X", "a::b", "\xc3\xa9",
+		"a23456789012345678901234567890123456789012345678901234567",
+	};
+	unsigned int i, n = 77, third;
 
 	r_open();
 	/* refuses: dk_backend_join EINVAL UNREGISTERED */
 	REFUSED(dk_backend_join(&r_none, "edu", 0, 0, &n, &t_why), EINVAL,
 		UNREGISTERED, "none");
-	/* refuses: dk_backend_join EINVAL BAD_NAME */
-	REFUSED(dk_backend_join(&r_b, "", 0, 0, &n, &t_why), EINVAL, BAD_NAME, "");
-	REFUSED(dk_backend_join(&r_b, "e du", 0, 0, &n, &t_why), EINVAL, BAD_NAME,
-		"e du");
+	/* refuses: dk_backend_join EINVAL LAYOUT_NAME */
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		REFUSED(dk_backend_join(&r_b, words[i], 0, 0, &n, &t_why), EINVAL, LAYOUT_NAME,
+			words[i]);
+	REFUSED(dk_backend_join(&r_b, NULL, 0, 0, &n, &t_why), EINVAL, LAYOUT_NAME, "");
 	/* refuses: dk_backend_join EINVAL NAME_TAKEN */
 	REFUSED(dk_backend_join(&r_b, "cuda", 0, 0, &n, &t_why), EINVAL, NAME_TAKEN,
 		"cuda");

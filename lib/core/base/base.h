@@ -28,6 +28,8 @@ void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
 /* Concatenates the parts. A text that does not fit is cut off after a word and ends in "...". */
 void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
 bool dkc_strcaseeq(const char *a, const char *b);
+/* True if the @n characters at @s are a valid name for a key or backend. */
+bool dkc_word_ok(const char *s, size_t n);
 /* True if @name is a valid name for an operator, a provider and so on. */
 bool dkc_name_ok(const char *name);
 

@@ -122,6 +122,21 @@ bool dkc_has_word(const char *list, const char *word)
 	return false;
 }
 
+bool dkc_word_ok(const char *s, size_t n)
+{
+	size_t i = 0;
+	char c;
+
+	for (; i < n; i++) {
+		c = dkc_lower(s[i]);
+		if ((c < 'a' || c > 'z') && (c < '0' || c > '9') &&
+		    c != '_' && c != '-' && c != '.' && c != '+')
+			return false;
+	}
+	/* a prefix and the name of a backend together must fit in DK_NAME_MAX */
+	return n && n <= 56 && !(s[0] == '0' && dkc_lower(s[1]) == 'x');
+}
+
 /* True for blanks, control characters, and characters that change the direction of text. */
 static bool is_refused(u32 c)
 {

@@ -111,8 +111,8 @@ static noinline const struct dk__entry *
 find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 	       const struct dk_obj *const *objs, u64 packed)
 {
-	const struct dk__count *at = NULL;
 	unsigned int id = packed_id(packed);
+	const struct dk__count *at;
 
 	if (dkc_is_out(table))
 		return DK__NO_ENTRY(DK__SLOWLY);
@@ -122,27 +122,25 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 		return no_entry(slot, packed, DK__SLOWLY);
 	if (dkc_table_devices(table))
 		table = find_on_device(c, table, &ks, objs, packed, &id);
-	if (id >= table->lowest) {
-		if (dkc_is_counted(table))
-			at = dk__counter_of((const struct dk__table *)table, id);
-		c->ks.bits = ks;
-		c->entry = dkc_table_entry(table, id);
-		return enter_entry(c, slot, table, at, packed_how(packed));
-	}
-	return no_entry(slot, packed, DK__SLOWLY);
+	if (id < table->lowest)
+		return no_entry(slot, packed, DK__SLOWLY);
+	at = dkc_is_counted(table) ? dk__counter_of((const struct dk__table *)table, id) : NULL;
+	c->ks.bits = ks;
+	c->entry = dkc_table_entry(table, id);
+	return enter_entry(c, slot, table, at, packed_how(packed));
 }
 
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, u64 ks,
 				 const struct dk_obj *const *objs, u64 packed)
 {
-	const u64 all = c->ks.bits;
 	u32 device;
 
 	/* the most frequent case: nothing serves the call, and the first object has no device */
 	if (packed_id(packed) == DKC_ID_MISSING && table->first_direct < DK__NOT_DIRECT &&
 	    !(ks & ~DK_FULL) &&
-	    device_of_first(all, dk__top_backend(all), objs, packed, &device) && !device)
+	    device_of_first(c->ks.bits, dk__top_backend(c->ks.bits), objs, packed, &device) &&
+	    !device)
 		return no_entry(slot, packed, -ENOSYS);
 	return find_specially(c, slot, (const struct dkc_table *)table, ks, objs, packed);
 }

@@ -237,19 +237,14 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 	return find_without_table(op, table, device, req);
 }
 
-/* True if the functions of @table and the caller's declaration have different types. */
-static bool wrong_type(const struct dk_op *op, const struct dkc_table *table,
-		       const struct dkc_request *req)
-{
-	bool known = table->kind == DKC_TABLE_FULL && table->sig != DKC_SIG_UNKNOWN;
-
-	return dkc_is_other_sig(req->decl, known ? table->sig : READ_ONCE(op->sig));
-}
-
 int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
 {
+	u64 sig = table->kind == DKC_TABLE_FULL ? table->sig : DKC_SIG_UNKNOWN;
+
+	if (sig == DKC_SIG_UNKNOWN)
+		sig = READ_ONCE(op->sig);
 	/* -EPROTOTYPE takes precedence over every other error */
-	if (req->decl && wrong_type(op, table, req))
+	if (req->decl && dkc_is_other_sig(req->decl, sig))
 		return -EPROTOTYPE;
 	return req->at_key ? find_at_key(op, table, req) : dkc_find(op, table, req);
 }

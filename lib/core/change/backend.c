@@ -161,8 +161,8 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 
 	if (err)
 		return err;
-	if (!dkc_name_ok(name))
-		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
+	if (!name || !dkc_word_ok(name, strlen(name)))
+		err = dkc_refuse(why, DK_WHY_LAYOUT_NAME, name);
 	else if (flags & ~DK_JOIN_ALONE)
 		err = dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
 	else

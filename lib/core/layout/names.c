@@ -264,11 +264,8 @@ static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+	c = dkc_lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static bool parse_hex(const char *digits, u64 *bits)

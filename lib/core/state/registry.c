@@ -221,9 +221,8 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
-	dkc_accept(why);
 	if (!reg)
-		return 0;
+		return dkc_accept(why);
 	mutex_lock(&reg->lock);
 	if (reg->is_default)
 		err = dkc_refuse(why, DK_WHY_DEFAULT_REGISTRY, NULL);
@@ -241,7 +240,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	dkc_ops_free(reg);
 	mutex_destroy(&reg->lock);
 	registry_release(reg);
-	return 0;
+	return dkc_accept(why);
 }
 
 const struct dk_layout *dk_registry_layout(const struct dk_registry *reg)
