@@ -73,7 +73,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
  * dk_backend_find() - look up a backend by its bound name or PyTorch's name
  * @reg: registry, NULL for the default one
  * @name: "edu", "PrivateUse1" or "CPU"
- * @backend: set to the backend's number
+ * @backend: set to the backend's number; may be NULL
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.

@@ -23,6 +23,7 @@ static void name_stays_bound_after_unregister(void)
 
 	setup();
 	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, NULL, &t_why));
+	CHECK_OK(dk_backend_find(t_reg, "edu", NULL, &t_why));
 	CHECK_OK(dk_backend_find(t_reg, "edu", &b, &t_why));
 	CHECK_INT(b, DK_BACKEND_PRIVATEUSE1);
 	CHECK_OK(dk_device_register(&edu, b, "card", NULL, NULL, 0, NULL, &t_why));

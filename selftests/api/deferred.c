@@ -26,6 +26,7 @@ DK_OP(post, "deferred::post", (struct dk_obj *x, struct job *job), (x, job), (x)
 
 static int submit_guest(struct dk_call *c, struct dk_obj *x, struct job *job)
 {
+	CHECK_INT(dk_call_defer(c, NULL), -EINVAL);
 	job->err = dk_call_defer(c, &job->token);
 	if (job->completes)
 		return dk_call_complete(&job->token, 0);
@@ -363,6 +364,59 @@ static void call_cannot_be_completed_twice(void)
 	CHECK_INT(dk_call_complete(&job.token, 0), -EINVAL);
 }
 
+#define RACES	200
+
+struct completer {
+	struct w_thread thread;
+	unsigned int done;	/* rounds */
+	unsigned int completed;
+};
+
+static unsigned int races_begun;
+
+static void complete_each(void *data)
+{
+	struct completer *me = data;
+	unsigned int i;
+	int err;
+
+	for (i = 1; i <= RACES; i++) {
+		while (w_load_acquire(races_begun) < i)
+			w_pause();
+		err = dk_call_complete(&job.token, 0);
+		if (err)
+			CHECK_INT(err, -EINVAL);
+		me->completed += !err;
+		w_store_release(me->done, i);
+	}
+}
+
+/* If two threads complete a call at once, one of them completes it, and the other fails. */
+static void two_threads_complete_the_call(void)
+{
+	static struct completer two[2];
+	unsigned int i;
+
+	setup();
+	memset(two, 0, sizeof(two));
+	races_begun = 0;
+	dk_deferred_init(&job.token);
+	for (i = 0; i < 2; i++)
+		if (!CHECK_OK(w_start(&two[i].thread, "dk_completer", complete_each, &two[i])))
+			return;
+	for (i = 1; i <= RACES; i++) {
+		CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &job));
+		CHECK_OK(job.err);
+		w_store_release(races_begun, i);
+		while (w_load_acquire(two[0].done) < i || w_load_acquire(two[1].done) < i)
+			w_pause();
+		CHECK_INT(t_num_inside(&v_guest), 0);
+	}
+	for (i = 0; i < 2; i++)
+		w_join(&two[i].thread);
+	CHECK_INT(two[0].completed + two[1].completed, RACES);
+}
+
 static void token_must_be_initialized_and_unused(void)
 {
 	setup();
@@ -435,6 +489,7 @@ T_SUITE(deferred,
 	T(deferred_call_delays_going_offline),
 	T(token_is_used_again),
 	T(call_cannot_be_completed_twice),
+	T(two_threads_complete_the_call),
 	T(token_must_be_initialized_and_unused),
 	T(token_that_is_initialized_again_is_refused),
 	T(many_calls_are_deferred_at_once));

@@ -9,7 +9,7 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token)
 {
 	const struct dkc_reg *reg = c->entry->reg;
 
-	if (token->size != sizeof(*token))
+	if (!token || token->size != sizeof(*token))
 		return -EINVAL;
 	return dkc_gate_defer(token, dkc_block_of(reg)->prov, reg);
 }

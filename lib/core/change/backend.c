@@ -230,9 +230,9 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 		b = backend_named(reg, name, false);
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	dkc_accept(why);
-	*backend = b;
-	return 0;
+	if (backend)
+		*backend = b;
+	return dkc_accept(why);
 }
 
 char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
