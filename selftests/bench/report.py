@@ -40,6 +40,8 @@ CALLS = {
     "call.atomic.own": "  in a registry other than the default",
     "boxed.sleepable": "boxed call, sleepable operator",
     "boxed.atomic": "boxed call, atomic operator",
+    "boxed.device": "  sleepable, on the only device with functions",
+    "boxed.counted": "  sleepable, counters on",
     "batch": "batch of 32, per call, sleepable operator",
     "batch.atomic": "batch of 32, per call, atomic operator",
     **{f"fallthrough.{n}": f"call, {n} of its keys fall through" for n in range(9)},
