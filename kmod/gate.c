@@ -174,13 +174,12 @@ static void take_another_slot(u64 *storage, const struct dkc_reg *reg, const voi
 		overflow_add(storage, reg, op);
 }
 
-/* Returns the next slot in the ring, or NULL if it is in use. Called with preemption disabled. */
-static __always_inline struct gate_slot *slot_next(void)
+/* Sets *@slot to the next slot of the ring. Returns false if the slot is in use. */
+static __always_inline bool slot_next(struct gate_slot **slot)
 {
-	struct gate_slot *slot = __this_cpu_read(gate_cpus.next);
-
+	*slot = __this_cpu_read(gate_cpus.next);
 	/* pairs with smp_store_release() in leave_gate(), which may run on another CPU */
-	return likely(!smp_load_acquire(&slot->prov)) ? slot : NULL;
+	return likely(!smp_load_acquire(&(*slot)->prov));
 }
 
 #ifdef CONFIG_LOCKDEP
@@ -227,8 +226,7 @@ void dkc_gate_take(u64 *storage, const struct dkc_reg *reg, const void *op)
 	struct gate_slot *slot;
 
 	preempt_disable();
-	slot = slot_next();
-	if (slot)
+	if (slot_next(&slot))
 		slot_take(slot, storage, reg, op);
 	else
 		take_another_slot(storage, reg, op);
@@ -262,8 +260,7 @@ void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 	c->entry = &storage->entry;
 	c->made &= ~DK__CALL_IN_RCU;
 	preempt_disable();
-	free = slot_next();
-	if (unlikely(!free)) {
+	if (!slot_next(&free)) {
 		to_gate_slowly(storage, c->op);
 		return;
 	}
