@@ -419,8 +419,8 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 
 /*
  * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL.
- * Returns 0 if the call must take the slow path. In that case dk__to_gate() has ended the
- * section, if dk__keep() began one. A section of the caller stays open. The slow path
+ * Returns 0 if the call must take the slow path. In that case, if dk__keep() began a
+ * section, dk__to_gate() has ended it. A section of the caller stays open. The slow path
  * reports a call in such a section with __might_sleep().
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,

@@ -308,8 +308,9 @@ int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
  * @l: layout, NULL for v1
  * @key: any number
  *
- * True for the keys that CompositeExplicitAutograd stands for, and their building
- * blocks. Equivalent to PyTorch's isBackendDispatchKey().
+ * True for the runtime keys that the alias key CompositeExplicitAutograd stands for, and
+ * for the building blocks of these keys (DK_KIND_BUILDING_BLOCK). Equivalent to PyTorch's
+ * isBackendDispatchKey().
  *
  * Context: Any.
  * Return: 1 or 0.

@@ -235,9 +235,10 @@ const char *dk_op_name(const struct dk_op *op);
  * @DK_IMPL_F_BOXED: the function is a dk_boxed_fn_t
  * @DK_IMPL_F_PLAIN: the function has the operator's type, without the struct
  *	dk_call parameter
- * @DK_IMPL_F_BLOCK: allow a building block as the key, as in PyTorch, also outside of the
- *	arrays of backends and devices. No call is routed to such a function, but rules 4
- *	and 6a take it into account (SEMANTICS 7.2)
+ * @DK_IMPL_F_BLOCK: the key may be a building block such as DK_DENSE
+ *	(DK_KIND_BUILDING_BLOCK), as in PyTorch. Without this flag, only an array that is
+ *	registered for a backend or a device may have such a key. No call is routed to
+ *	such a function, but rules 4 and 6a take it into account (SEMANTICS 7.2)
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,

@@ -77,7 +77,9 @@ static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
  */
 #define GATE_QUEUE_BITS	6
 static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
-/* The number of waiters in all queues. While it is 0, calls that return read no queue. */
+/*
+ * The number of waiters in all queues. While it is 0, a call that ends does not look at the queues.
+ */
 static atomic_t num_waiters = ATOMIC_INIT(0);
 
 /*

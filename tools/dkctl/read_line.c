@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
-/* Longer than any valid line, even if that begins with "> ". Schemas are shorter than commands. */
+/*
+ * Longer than any valid line, even if that begins with "> ". dkctl schema reads its lines here,
+ * too: a schema is shorter than a command of a transcript.
+ */
 #define KEPT	(DK_REPLAY_LINE_MAX + 3)
 
 ssize_t read_line(char **line, FILE *f)

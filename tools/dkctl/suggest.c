@@ -118,7 +118,10 @@ void suggest_bits(struct suggestion *s, const struct dk_layout *l)
 		suggest_try(s, dk_backend_bit_name(l, b));
 }
 
-/* A number without 0x is most likely the bits in decimal. */
+/*
+ * A number without 0x is most likely the bits of a keyset in decimal. Suggests the same number in
+ * hexadecimal.
+ */
 static void suggest_number(struct suggestion *s)
 {
 	unsigned long long n;

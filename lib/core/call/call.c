@@ -92,10 +92,10 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 		if (!*args)
 			break;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description can belong
-		 * to a later definition than @before. Before that description was published,
-		 * removing the earlier definition published another table. So the load below
-		 * returns another table, and the loop repeats.
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description can belong to
+		 * a later definition than the one for which the table @before was published. In
+		 * that case the earlier definition was removed first, and its removal published
+		 * another table. So the load below returns another table, and the loop repeats.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);

@@ -191,7 +191,10 @@ static noinline int check_schemas(const struct dk_op_decl *decl, const struct dk
 	return dkc_refuse_joined(why, diff.reason, part, ARRAY_SIZE(part));
 }
 
-/* Compares a function with a definition. A message about the class contains @name. */
+/*
+ * Compares a function with a definition. If the operator is atomic and the function is not, the
+ * message contains @name.
+ */
 static int check_function(const struct dk_op_decl *decl, unsigned int flags,
 			  const struct dk_impl *impl, const char *name, struct dk_diag *why)
 {

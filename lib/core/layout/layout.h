@@ -107,8 +107,9 @@ struct dk_layout {
 	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* first slot, by functionality */
 	u8 slot_functionality[DKC_MAX_ENTRIES];
 	/*
-	 * For a trimmed table: the entry of each functionality, on the only backend that has
-	 * entries, and the slot of each entry.
+	 * For a trimmed table: @trimmed_entry is the entry of each functionality. @trimmed_backend
+	 * is the only backend on which per-backend functionalities have entries. @trimmed_slot is
+	 * the slot of each entry.
 	 */
 	u8 trimmed_entry[DKC_MAX_FUNCTIONALITIES];
 	u8 trimmed_backend;

@@ -98,7 +98,10 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 	return fls64((ks & backend_mask) >> 1);
 }
 
-/* A search ends at a free slot, except at the first slot, which is always free. */
+/*
+ * The first slot is always free, and a search passes over it. A search ends at the slot of the
+ * device, or at any other free slot.
+ */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 {
@@ -149,8 +152,8 @@ struct dkc_view {
 static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *reg)
 {
 	/*
-	 * Pairs with smp_store_release() in dkc_changed(): the view includes everything that
-	 * was stored before that change was counted. Model: selftests/model/view.pml.
+	 * Pairs with smp_store_release() in dkc_changed(): the view includes everything that was
+	 * stored before @changes got the value that is read here. Model: selftests/model/view.pml.
 	 */
 	v->changes = smp_load_acquire(&reg->changes);
 	v->offline = READ_ONCE(reg->offline);

@@ -188,8 +188,8 @@ static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 }
 
 /*
- * True if the next word is a filter. Any other word is the name of an operator, and so is an
- * abbreviated filter without a value.
+ * True if the next word is a filter. Any other word, also an abbreviated filter without a value, is
+ * the name of an operator.
  */
 static bool is_filter(struct live *v)
 {
