@@ -270,11 +270,11 @@ enum dk__how {
 };
 
 /*
- * Storage of a call that no longer uses its table: a copy of the entry, and the data of
- * the gate.
+ * Storage of a call that no longer uses its table: the data of the gate, and a copy of
+ * the entry. If the entry came first, gcc would align the struct to 16 bytes.
  */
 struct dk__storage {
-	__u64 gate[8];		/* first: gcc aligns a local struct that begins with an entry to 16 */
+	__u64 gate[8];
 	struct dk__entry entry;
 };
 

@@ -91,11 +91,12 @@ static noinline int call_specially(struct dk_extract *x)
 {
 	struct dk_call c DK__NOT_SET;
 	DK__SLOT(slot);
+	int found;
 
 	if (!x->rq.from)
 		return call_slowly(x);
-	return finish(x, &c, slot, dkc_fast_redispatch(&c, &slot, &x->rq, DK__CALL_BOXED,
-						       x->objs.items, x->objs.n));
+	found = dkc_fast_redispatch(&c, &slot, &x->rq, DK__CALL_BOXED, x->objs.items, x->objs.n);
+	return finish(x, &c, slot, found);
 }
 
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
@@ -104,9 +105,9 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	const struct dk__request *rq = &x->rq;
 	struct dk__found found DK__NOT_SET;
 	struct dk_call c DK__NOT_SET;
+	DK__SLOT(slot);
 	struct dk_op_decl *decl;
 	struct dk_op *op;
-	DK__SLOT(slot);
 
 	x->objs.items = objs;
 	x->objs.n = n;
