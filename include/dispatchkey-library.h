@@ -157,7 +157,8 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
  *	@impl->schema is NULL, too, the declaration must have a signature
  * @flags: of enum dk_op_flags
  * @impl: the function, copied as in dk_library_impl(). It is registered at its own key or as
- *	the catch-all; its operator is @decl
+ *	the catch-all. Its operator is that of @decl, so the name in @impl->op is ignored, and
+ *	@impl->op may be NULL. Its signature must be that of @decl
  * @h: set to a handle that releases both; may be NULL
  * @why: filled on failure; may be NULL
  *

@@ -55,6 +55,22 @@ static size_t name_len(const char *text)
 	return n;
 }
 
+/*
+ * Gives the function of an entry the operator's full name. If the function has a declaration other
+ * than the definition's, it keeps that one, whose signature and unbox functions are its own.
+ */
+static void entry_set_op(struct dkc_entry *e, const struct dk_op_decl *decl)
+{
+	if (e->impl.op && e->impl.op != decl) {
+		e->fn_decl = *e->impl.op;
+		e->fn_decl.op = NULL;
+		e->fn_decl.name = e->text;
+		e->impl.op = &e->fn_decl;
+	} else {
+		e->impl.op = &e->decl;
+	}
+}
+
 static struct dkc_entry *entry_new(struct dkc_library *l,
 				   const struct dk_op_decl *decl,
 				   const struct dk_impl *impl, bool infer,
@@ -69,6 +85,10 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 
 	if (impl && impl->size != sizeof(*impl)) {
 		*err = dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+		return NULL;
+	}
+	if (decl && impl && impl->op && !dkc_decl_fits(impl->op)) {
+		*err = dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
 		return NULL;
 	}
 	if (!name)
@@ -106,7 +126,7 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 			text = put_full(text, l, name, len) - 1;
 			memcpy(text, inferred, schema_len - len);
 		}
-		e->impl.op = &e->decl;
+		entry_set_op(e, decl);
 	}
 	return e;
 }

@@ -6,8 +6,9 @@
 #include "pytorch.h"
 
 /*
- * One registration of a library. @decl and @impl are copies, because their names are
- * completed with the library's namespace.
+ * One registration of a library. The declarations and @impl are copies, because their names are
+ * completed with the library's namespace. @fn_decl is the declaration of a function that was
+ * registered with its definition, if it differs from the definition's.
  */
 struct dkc_entry {
 	struct rcu_head rcu;
@@ -18,6 +19,7 @@ struct dkc_entry {
 	struct dkc_block *block;	/* the block of the function, or NULL */
 	bool defines;
 	struct dk_op_decl decl;
+	struct dk_op_decl fn_decl;
 	struct dk_impl impl;
 	char text[];
 };

@@ -309,6 +309,30 @@ static void error_names_both_signatures(void)
 	close();
 }
 
+/* A definition with only a schema does not hide the signature of its function. */
+static void function_keeps_its_signature(void)
+{
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl untyped = t_decl("op"), typed = t_decl("another"), other = typed;
+	struct dk_impl fn = t_impl(&typed, DK_CPU, 1);
+	struct dk_op *op;
+
+	open();
+	untyped.sig = NULL;
+	untyped.unbox = NULL;
+	untyped.schema = "op(Tensor x, Tensor y) -> ()";
+	other.sig = "(float)";
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_def_impl(&lib, &untyped, 0, &fn, NULL, &t_why));
+	CHECK_STR(route_label_of("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::another"), "none");
+	op = dk_op_get(t_reg, "ns::op");
+	CHECK_INT(dk_op_takes(op, &typed), 0);
+	CHECK_INT(dk_op_takes(op, &other), -EPROTOTYPE);
+	dk_op_put(op);
+	close();
+}
+
 /* The class of a held operator does not change. */
 static void class_of_a_held_operator_is_fixed(void)
 {
@@ -407,5 +431,5 @@ T_SUITE(library,
 	T(find_and_walk),
 	T(error_names_both_signatures),
 	T(namespaces_with_a_common_beginning),
-	T(class_of_a_held_operator_is_fixed),
+	T(function_keeps_its_signature), T(class_of_a_held_operator_is_fixed),
 	T(schema_mismatch_is_refused));

@@ -76,7 +76,7 @@ static void refused_libraries(void)
 static void refused_definitions(void)
 {
 	struct dk_op_decl new = t_decl("new"), bad;
-	struct dk_impl fn = t_impl(&new, DK_CPU, 1);
+	struct dk_impl fn = t_impl(&new, DK_CPU, 1), other = t_impl(&r_other_sig, DK_CPU, 1);
 	struct dk_handle h = { NULL };
 
 	open();
@@ -125,6 +125,13 @@ static void refused_definitions(void)
 	/* refuses: dk_library_def_impl EPROTO ABI */
 	REFUSED(dk_library_def_impl(&def, &bad, 0, &fn, &h, &t_why), EPROTO, ABI,
 		"struct dk_op_decl");
+	other.op = &bad;
+	REFUSED(dk_library_def_impl(&def, &new, 0, &other, &h, &t_why), EPROTO, ABI,
+		"struct dk_op_decl");
+	/* refuses: dk_library_def_impl EPROTOTYPE SIGNATURE */
+	other.op = &r_other_sig;
+	REFUSED(dk_library_def_impl(&def, &new, 0, &other, &h, &t_why), EPROTOTYPE, SIGNATURE,
+		NULL);
 	/* refuses: dk_library_def_impl EINVAL NULL_ARGUMENT */
 	REFUSED(dk_library_def_impl(&def, &new, 0, NULL, &h, &t_why), EINVAL, NULL_ARGUMENT,
 		"impl");
