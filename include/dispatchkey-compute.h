@@ -31,7 +31,8 @@ extern "C" {
  * Context: Any.
  * Return:
  * * 0: success
- * * -EINVAL: a word is unknown (reasons BAD_DTYPE, BAD_TENSOR_LAYOUT, BAD_DEVICE_TYPE)
+ * * -EINVAL: a word is unknown, or the PyTorch version of @l has no such layout or device
+ *   (reasons BAD_DTYPE, BAD_TENSOR_LAYOUT, BAD_DEVICE_TYPE)
  * * -EOPNOTSUPP: the device does not support the layout (reasons DEVICE_DENSE,
  *   DEVICE_SPARSE, DEVICE_SPARSE_CSR, DEVICE_SPARSE_CSC, DEVICE_SPARSE_BSR,
  *   DEVICE_SPARSE_BSC, DEVICE_MKLDNN), or the rules of @l are unknown (reason NO_SETS)
@@ -76,7 +77,7 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 /**
  * dk_device_type_number() - PyTorch's number of a device type
  * @l: layout, NULL for v1
- * @name: as for dk_compute_key(), such as "CUDA"
+ * @name: as @device of dk_compute_key(), such as "CUDA" or "cuda:0"; NULL for CPU
  * @why: filled on failure; may be NULL
  *
  * The number is the value of PyTorch's enum DeviceType. Values differ between versions:
@@ -103,7 +104,7 @@ const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
 /**
  * dk_tensor_layout_number() - PyTorch's number of a tensor layout
  * @l: layout, NULL for v1
- * @name: as for dk_compute_key(), such as "Strided"
+ * @name: as @layout of dk_compute_key(), such as "Strided" or "sparse_coo"; NULL for Strided
  * @why: filled on failure; may be NULL
  *
  * Context: Any.

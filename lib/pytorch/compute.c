@@ -65,19 +65,34 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
-/* Parses a device such as "CUDA". Also accepts what PyTorch prints, such as "cuda" or "cuda:0". */
+/* True if the version of the layout has the device. Every version has the deprecated devices. */
+static bool has_device(const struct dk_layout *l, const struct device *d)
+{
+	unsigned int key;
+
+	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
+}
+
+/*
+ * Parses a device such as "CUDA"; NULL stands for CPU. Also accepts what PyTorch prints, such as
+ * "cuda" or "cuda:0". Returns NULL if the version of the layout has no such device.
+ */
 static const struct device *parse_device(const struct dk_layout *l, const char *word)
 {
-	const struct device *d = find_device(word);
+	const struct device *d;
 	const char *type;
 	size_t len = 0, end;
 
+	word = word ? word : "CPU";
+	d = find_device(word);
+	if (d)
+		return has_device(l, d) ? d : NULL;
 	while (word[len] && word[len] != ':')
 		len++;
 	for (end = word[len] ? len + 1 : len; word[end] >= '0' && word[end] <= '9'; end++)
 		;
-	if (d || word[end] || (word[len] && end == len + 1))
-		return d;
+	if (word[end] || (word[len] && end == len + 1))
+		return NULL;
 	type = dkc_parse_device_type(l, word, len);
 	return type ? find_device(type) : NULL;
 }
@@ -89,11 +104,13 @@ static bool has_tensor_layout(const struct dk_layout *l, const struct tensor_lay
 	       dkc_find_functionality(l, "BatchedNestedTensor");
 }
 
+/* NULL stands for Strided. */
 static const struct tensor_layout *
 find_tensor_layout(const struct dk_layout *l, const char *name)
 {
 	const struct tensor_layout *t;
 
+	name = name ? name : "Strided";
 	for (t = tensor_layouts; t < tensor_layouts + ARRAY_SIZE(tensor_layouts); t++)
 		if (dkc_streq(t->name, name) || dkc_streq(t->printed, name))
 			return has_tensor_layout(l, t) ? t : NULL;
@@ -129,10 +146,10 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 		return dkc_refuse(why, DK_WHY_NO_SETS, l->name);
 	if (dtype && !is_quantized && !dkc_has_word(dtypes, dtype))
 		return dkc_refuse(why, DK_WHY_BAD_DTYPE, dtype);
-	t = find_tensor_layout(l, layout ? layout : "Strided");
+	t = find_tensor_layout(l, layout);
 	if (!t)
 		return dkc_refuse(why, DK_WHY_BAD_TENSOR_LAYOUT, layout);
-	d = parse_device(l, device ? device : "CPU");
+	d = parse_device(l, device);
 	if (!d)
 		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, device);
 	prefix = choose_prefix(t, d, is_quantized);
@@ -148,14 +165,6 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 
 /* ---- numbers ----------------------------------------------------------------- */
 
-/* True if the version of the layout has the device. Every version has the deprecated devices. */
-static bool has_device(const struct dk_layout *l, const struct device *d)
-{
-	unsigned int key;
-
-	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
-}
-
 /* Before MTIA was added, PrivateUse1 had the number that MTIA has now. */
 static unsigned int device_number(const struct dk_layout *l, const struct device *d)
 {
@@ -165,10 +174,11 @@ static unsigned int device_number(const struct dk_layout *l, const struct device
 int dk_device_type_number(const struct dk_layout *l, const char *name,
 			  struct dk_diag *why)
 {
-	const struct device *d = find_device(name);
+	const struct device *d;
 
 	l = dkc_layout(l);
-	if (!d || !has_device(l, d))
+	d = parse_device(l, name);
+	if (!d)
 		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, name);
 	dkc_accept(why);
 	return device_number(l, d);

@@ -103,15 +103,18 @@ static void compute_key_refuses_unknown_words(void)
 		BAD_DEVICE_TYPE, "cuda:x");
 	REFUSED(dk_compute_key(NULL, NULL, NULL, "cuda:0x", &key, &t_why), EINVAL,
 		BAD_DEVICE_TYPE, "cuda:0x");
+	/* devices of other versions, in all spellings */
 	REFUSED(dk_compute_key(old, NULL, NULL, "mtia", &key, &t_why), EINVAL,
 		BAD_DEVICE_TYPE, "mtia");
+	REFUSED(dk_compute_key(old, NULL, NULL, "MTIA", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "MTIA");
+	REFUSED(dk_compute_key(NULL, NULL, NULL, "ORT", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "ORT");
 	REFUSED(dk_compute_key(old, NULL, "jagged", NULL, &key, &t_why), EINVAL,
 		BAD_TENSOR_LAYOUT, "jagged");
 	/* refuses: dk_compute_key EOPNOTSUPP DEVICE_DENSE */
 	REFUSED(dk_compute_key(NULL, NULL, NULL, "MKLDNN", &key, &t_why), EOPNOTSUPP,
 		DEVICE_DENSE, "MKLDNN");
-	REFUSED(dk_compute_key(old, NULL, NULL, "MTIA", &key, &t_why), EOPNOTSUPP,
-		DEVICE_DENSE, "MTIA");
 	/* refuses: dk_compute_key EOPNOTSUPP DEVICE_SPARSE */
 	REFUSED(dk_compute_key(NULL, NULL, "Sparse", "MAIA", &key, &t_why), EOPNOTSUPP,
 		DEVICE_SPARSE, "MAIA");
@@ -166,13 +169,22 @@ static void numbers_of_devices_and_layouts(void)
 	CHECK_INT(dk_device_type_number(old, "ORT", &t_why), 8);
 	CHECK_STR(dk_device_type_name(old, 8), "ORT");
 	CHECK_STR(dk_device_type_name(old, 18), "IPU");
+	/* all words that dk_compute_key() accepts */
+	CHECK_INT(dk_device_type_number(NULL, "cuda", &t_why), 1);
+	CHECK_INT(dk_device_type_number(NULL, "cuda:1", &t_why), 1);
+	CHECK_INT(dk_device_type_number(NULL, "privateuseone", &t_why), 20);
+	CHECK_INT(dk_device_type_number(old, "privateuseone", &t_why), 19);
+	CHECK_INT(dk_device_type_number(NULL, NULL, &t_why), 0);
+	CHECK_INT(dk_tensor_layout_number(NULL, "sparse_coo", &t_why), 1);
+	CHECK_INT(dk_tensor_layout_number(NULL, NULL, &t_why), 0);
 	CHECK_STR(dk_tensor_layout_name(old, 6), "SparseBsc");
 	CHECK(!dk_tensor_layout_name(old, 7));
 	r_open();
 	/* refuses: dk_device_type_number EINVAL BAD_DEVICE_TYPE */
 	REFUSED(dk_device_type_number(old, "MTIA", &t_why), EINVAL, BAD_DEVICE_TYPE, "MTIA");
 	REFUSED(dk_device_type_number(NULL, "ORT", &t_why), EINVAL, BAD_DEVICE_TYPE, "ORT");
-	REFUSED(dk_device_type_number(NULL, "cpu", &t_why), EINVAL, BAD_DEVICE_TYPE, "cpu");
+	REFUSED(dk_device_type_number(NULL, "ort", &t_why), EINVAL, BAD_DEVICE_TYPE, "ort");
+	REFUSED(dk_device_type_number(NULL, "cuda:", &t_why), EINVAL, BAD_DEVICE_TYPE, "cuda:");
 	/* refuses: dk_tensor_layout_number EINVAL BAD_TENSOR_LAYOUT */
 	REFUSED(dk_tensor_layout_number(old, "Jagged", &t_why), EINVAL, BAD_TENSOR_LAYOUT,
 		"Jagged");
