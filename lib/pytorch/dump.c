@@ -292,19 +292,17 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size)
 static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 			    unsigned int key)
 {
-	const struct dk_layout *l = reg->layout;
-	struct dkc_place at = dkc_key_place(l, key);
-	const char *private = at.b ? reg->private_backend[at.b]->name : "";
 	char name[DK_NAME_MAX], low[2] = "";
-	unsigned int i;
+	const char *private;
+	size_t kept;
 
-	if (!private[0]) {
-		dkc_put(t, dk_key_name(l, key, name));
-		return;
-	}
-	dkc_put(t, dkc_key_prefix(l, at.f));
-	for (i = 0; private[i]; i++) {
-		low[0] = dkc_lower(private[i]);
+	dk_key_name(reg->layout, key, name);
+	private = dkc_private_end(reg, name, &kept);
+	if (private)
+		name[kept] = 0;
+	dkc_put(t, name);
+	for (; private && *private; private++) {
+		low[0] = dkc_lower(*private);
 		dkc_put(t, low);
 	}
 }

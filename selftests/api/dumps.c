@@ -163,6 +163,9 @@ static void missing(void)
 	CHECK(strstr(text, "from the 'Autogradfoo' backend."));
 	dk_missing_text(op, DK_SET(DK_PRIVATEUSE1), text, sizeof(text));
 	CHECK(strstr(text, "from the 'foo' backend."));
+	/* a functionality whose name ends in that of the backend */
+	dk_missing_text(op, DK_SET(DK_AUTOCAST_PRIVATEUSE1), text, sizeof(text));
+	CHECK(strstr(text, "from the 'Autocastfoo' backend."));
 }
 
 static void queries(void)
