@@ -52,7 +52,8 @@ enum dk_step_kind {
 /**
  * enum dk_verdict - the result of a rule for an entry (SEMANTICS 7.2)
  * @DK_VERDICT_NOT_EVALUATED: the rule is not evaluated, because an earlier rule decided
- * @DK_VERDICT_SERVES: the rule has a function, which is used
+ * @DK_VERDICT_SERVES: the rule has a function, which is used. If it has a fallthrough instead,
+ *	the entry is Undefined, and the call fails with -ENOSYS
  * @DK_VERDICT_AMBIGUOUS: rule 6a, two functions have the same precedence
  * @DK_VERDICT_MISSING: rule 11, no rule has a function
  * @DK_VERDICT_NO_IMPL: nothing is registered at the rule's key
@@ -88,10 +89,10 @@ enum dk_verdict {
  * @DK_BEARING_OVERRIDDEN: no effect, because a newer function is registered at the same
  *	key
  * @DK_BEARING_SERVES: the registered function is used
- * @DK_BEARING_DECIDES: the registered function is not used, but without the
- *	registration another function would be used
- * @DK_BEARING_SET: without the registration the effective set would differ, but the
- *	same function would be used
+ * @DK_BEARING_DECIDES: the registered function is not used, but without the registration
+ *	the entry of the call, the rule that decides it, or the function would differ
+ * @DK_BEARING_SET: without the registration the effective set would differ, but the entry,
+ *	the rule and the function would be the same
  * @DK_BEARING_OFFLINE: no effect, because the function's device or backend is offline
  */
 enum dk_bearing {

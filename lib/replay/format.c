@@ -242,7 +242,7 @@ static void put_verdict(struct dk_format *t, const struct dk_step *s, const char
 {
 	switch (s->verdict) {
 	case DK_VERDICT_SERVES:
-		put(t, "serves: ");
+		put(t, s->is_fallthrough ? "no function: " : "serves: ");
 		put_impl(t, s);
 		put(t, " [");
 		put(t, dk_provenance_name(t->explain->route.entry.provenance));

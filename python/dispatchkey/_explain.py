@@ -228,7 +228,8 @@ def verdict_of(step: Step, ex: Explanation) -> str:
     if step.is_fallthrough and what != "fallthrough":
         what += " (fallthrough)"
     words = {
-        "SERVES": f"serves: {what} [{ex.route.entry.rule}]",
+        "SERVES": f"{'no function' if step.is_fallthrough else 'serves'}: {what} "
+                  f"[{ex.route.entry.rule}]",
         "AMBIGUOUS": "ambiguous: a backend of AutogradOther also has a function",
         "MISSING": "missing: no rule has a function",
         "NO_IMPL": "no: no usable backend fallback is registered" if step.rule == 10 else

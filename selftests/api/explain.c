@@ -189,6 +189,8 @@ static bool try_without(const struct dk_step *s)
 	dk_op_route(op, p.included, none, objs, 2, &without);
 	switch (s->bearing) {
 	case DK_BEARING_SERVES:
+		held = CHECK_OK(ex.error) && CHECK(!same_entry(&without, &ex.route));
+		break;
 	case DK_BEARING_DECIDES:
 		held = CHECK(!same_entry(&without, &ex.route));
 		break;

@@ -27,6 +27,7 @@ SETUPS = [
     [("impl", "CPU", "old"), ("impl", "CPU", "new"), ("impl", "Tracer", None),
      ("fallback", "Autograd", None), ("fallback", "CUDA", "all"),
      ("impl", "CompositeExplicitAutograd", "both")],
+    [("impl", "CompositeExplicitAutogradNonFunctional", None)],     # serves Undefined, too
 ]
 LAYOUTS = ["v1", "pytorch-1.13", "pytorch-2.14+trimmed"]
 

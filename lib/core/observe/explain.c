@@ -148,8 +148,9 @@ static int bearing_of(struct dkc_case *c, const struct dkc_reg *r, bool is_top)
 {
 	const struct dkc_device *dev = dkc_block_of(r)->dev;
 
+	/* a call whose entry is a fallthrough, which can only be Undefined, fails */
 	if (c->outcome.pick.reg == r)
-		return DK_BEARING_SERVES;
+		return dkc_is_fallthrough(r) ? DK_BEARING_DECIDES : DK_BEARING_SERVES;
 	if (dkc_block_of(r)->prov && !dkc_may_serve(r))
 		return DK_BEARING_OFFLINE;
 	if (!is_top)
