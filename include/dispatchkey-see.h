@@ -259,9 +259,11 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * Prints 64 digits, then the keys that are not fallthroughs. The i-th digit is 1 if a
- * boxed call dispatches on the i-th argument from the end. A functionality is listed
- * unless it is a fallthrough for all backends.
+ * Prints 64 digits, then the keys that are not fallthroughs. The i-th digit is 1 if the
+ * i-th argument from the end of the schema is a Tensor, optional or not, or a list of
+ * them: PyTorch's boxed calls dispatch on these. Without a schema all digits are 0, even
+ * if a C declaration describes the arguments. A functionality is listed unless it is a
+ * fallthrough for all backends.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
