@@ -311,7 +311,8 @@ extern const struct dk_local dk_local_default;
 	X(ARGS_SIZE, EINVAL, "the buffer is smaller than the arguments of the operator") \
 	X(DEFAULT_REGISTRY, EBUSY, "the default registry cannot be freed") \
 	X(PARAM, EINVAL,						\
-	  "a parameter has an unknown kind, is too small, or is not inside the argument struct")
+	  "a parameter has an unknown kind, is too small, or is not inside the argument struct") \
+	X(BAD_NAMESPACE, EINVAL, "a namespace contains neither a colon nor a parenthesis")
 
 /* The reason of an error or remark. */
 enum dk_reason {

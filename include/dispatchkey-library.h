@@ -37,7 +37,8 @@ enum dk_library_kind {
  * struct dk_library - definitions and functions of one namespace
  * @size: sizeof(struct dk_library)
  * @kind: of enum dk_library_kind
- * @ns: the namespace; NULL or "_" in an IMPL library without one
+ * @ns: the namespace, such as "sample", which contains neither a colon nor a
+ *	parenthesis; NULL or "_" in an IMPL library without one
  * @key: for an IMPL library, the key of its functions; DK_UNDEFINED for none
  * @debug: human-readable place of the library in the source
  * @prov: the provider, which must be registered first

@@ -6,22 +6,25 @@
  */
 #include "library.h"
 
-/* Returns the length of the namespace of a name or schema; 0 if it has none. */
-static size_t ns_len(const char *text)
+/* Returns the end of the namespace of a name or schema; NULL if it has none. */
+static const char *ns_end(const char *text)
 {
-	size_t n;
-
-	for (n = 0; text[n] && text[n] != '('; n++)
-		if (text[n] == ':' && text[n + 1] == ':')
-			return n;
-	return 0;
+	for (; *text && *text != '('; text++)
+		if (text[0] == ':' && text[1] == ':')
+			return text;
+	return NULL;
 }
 
+/* An empty namespace fits no library, not even one without a namespace. */
 static bool ns_fits(const struct dkc_library *l, const char *text)
 {
-	size_t n = ns_len(text);
+	const char *end = ns_end(text);
+	size_t n;
 
-	return !n || (strlen(l->ns) == n && !memcmp(l->ns, text, n));
+	if (!end)
+		return true;
+	n = end - text;
+	return n && strlen(l->ns) == n && !memcmp(l->ns, text, n);
 }
 
 /*
@@ -31,7 +34,7 @@ static bool ns_fits(const struct dkc_library *l, const char *text)
 static char *put_full(char *to, const struct dkc_library *l, const char *text,
 		      size_t len)
 {
-	size_t ns = ns_len(text) ? 0 : strlen(l->ns);
+	size_t ns = ns_end(text) ? 0 : strlen(l->ns);
 
 	if (ns) {
 		memcpy(to, l->ns, ns);
@@ -53,6 +56,28 @@ static size_t name_len(const char *text)
 	while (n && text[n - 1] == ' ')
 		n--;
 	return n;
+}
+
+/* Checks what is read before dkc_register() checks the rest. */
+static int entry_check(const struct dkc_library *l, const struct dk_op_decl *decl,
+		       const struct dk_impl *impl, const char *name, struct dk_diag *why)
+{
+	const char *end = ns_end(name);
+
+	if (impl && impl->size != sizeof(*impl))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+	if (!decl)
+		return 0;
+	if (impl && impl->op && !dkc_decl_fits(impl->op))
+		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
+	if (!ns_fits(l, name))
+		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, name, l->pub);
+	if (decl->schema && !ns_fits(l, decl->schema))
+		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, decl->schema, l->pub);
+	/* only a namespace */
+	if (!name_len(end ? end + 2 : name))
+		return dkc_lib_refuse(why, DK_WHY_BAD_NAME, name, l->pub);
+	return 0;
 }
 
 /*
@@ -83,21 +108,11 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 	size_t len, schema_len;
 	struct dkc_entry *e;
 
-	if (impl && impl->size != sizeof(*impl)) {
-		*err = dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
-		return NULL;
-	}
-	if (decl && impl && impl->op && !dkc_decl_fits(impl->op)) {
-		*err = dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
-		return NULL;
-	}
 	if (!name)
 		name = schema ? schema : "";
-	if (!ns_fits(l, name) || (schema && !ns_fits(l, schema))) {
-		*err = dkc_lib_refuse(why, DK_WHY_NAMESPACE,
-				      ns_fits(l, name) ? schema : name, l->pub);
+	*err = entry_check(l, decl, impl, name, why);
+	if (*err)
 		return NULL;
-	}
 	len = name_len(name);
 	schema_len = schema ? strlen(schema) : 0;
 	if (inferred)

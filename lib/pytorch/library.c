@@ -47,6 +47,15 @@ static bool lib_has_ns(const struct dk_library *lib)
 	return lib->ns && !dkc_streq(lib->ns, "_");
 }
 
+/* Names and schemas of operators end their namespace at the first "::". */
+static bool ns_ok(const char *ns)
+{
+	for (; *ns; ns++)
+		if (*ns == ':' || *ns == '(' || *ns == ')')
+			return false;
+	return true;
+}
+
 static int check_library(const struct dk_library *lib, struct dk_diag *why)
 {
 	bool has_ns = lib_has_ns(lib);
@@ -55,6 +64,8 @@ static int check_library(const struct dk_library *lib, struct dk_diag *why)
 		return dkc_lib_refuse(why, DK_WHY_LIBRARY_KIND, "library", lib);
 	if (has_ns && !dkc_name_ok(lib->ns))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, lib->ns);
+	if (has_ns && !ns_ok(lib->ns))
+		return dkc_lib_refuse(why, DK_WHY_BAD_NAMESPACE, lib->ns, lib);
 	if (lib->kind == DK_LIBRARY_IMPL)
 		return 0;
 	if (!has_ns)
@@ -126,6 +137,7 @@ static int library_add(struct dkc_provider *core, struct dk_library *lib,
 int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	enum dk_key_kind key_kind;
 	struct dkc_library *l;
 	int err;
 
@@ -147,7 +159,8 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 	dkc_strcpy(l->ns, lib_has_ns(lib) ? lib->ns : "", sizeof(l->ns));
 	err = dkc_provider_lock(lib->prov, &core, why);
 	if (!err) {
-		if (dk_key_kind(core->reg->layout, l->key) == DK_KIND_NONE)
+		key_kind = dk_key_kind(core->reg->layout, l->key);
+		if (key_kind == DK_KIND_NONE || key_kind == DK_KIND_SENTINEL)
 			err = lib_refuse_key(why, lib);
 		else
 			err = library_add(core, lib, l, why);

@@ -46,6 +46,13 @@ static void refused_libraries(void)
 		"library" IN("no kind", "x"));
 	bad = t_library(&r_a, DK_LIBRARY_DEF, "x y", 0);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_NAME, "x y");
+	/* refuses: dk_library_register EINVAL BAD_NAMESPACE */
+	bad = t_library(&r_a, DK_LIBRARY_DEF, "x::y", 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_NAMESPACE,
+		"x::y" IN("DEF", "x::y"));
+	bad = t_library(&r_a, DK_LIBRARY_IMPL, "x(", 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_NAMESPACE,
+		"x(" IN("IMPL", "x("));
 	/* refuses: dk_library_register EINVAL LIBRARY_NAMESPACE */
 	bad = t_library(&r_a, DK_LIBRARY_DEF, "_", 0);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_NAMESPACE,
@@ -60,6 +67,10 @@ static void refused_libraries(void)
 	bad = t_library(&r_a, DK_LIBRARY_IMPL, "x", 9999);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
 		"9999" IN("IMPL", "x"));
+	/* no function can be registered at the end of a block of keys */
+	bad = t_library(&r_a, DK_LIBRARY_IMPL, "x", DK_END_OF_FUNCTIONALITY_KEYS);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
+		"47" IN("IMPL", "x"));
 	bad = t_library(&r_none, DK_LIBRARY_DEF, "x", 0);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, UNREGISTERED, "none");
 	/* refuses: dk_library_register EEXIST LIBRARY_EXISTS */
@@ -87,6 +98,13 @@ static void refused_definitions(void)
 	bad = t_decl("s::new");
 	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
 		"s::new" IN("DEF", "r"));
+	bad = t_decl("::new");
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
+		"::new" IN("DEF", "r"));
+	/* refuses: dk_library_def EINVAL BAD_NAME */
+	bad = t_decl("r::");
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, BAD_NAME,
+		"r::" IN("DEF", "r"));
 	bad = new;
 	bad.schema = "s::new(Tensor x) -> ()";
 	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
