@@ -312,7 +312,8 @@ extern const struct dk_local dk_local_default;
 	X(DEFAULT_REGISTRY, EBUSY, "the default registry cannot be freed") \
 	X(PARAM, EINVAL,						\
 	  "a parameter has an unknown kind, is too small, or is not inside the argument struct") \
-	X(BAD_NAMESPACE, EINVAL, "a namespace contains neither a colon nor a parenthesis")
+	X(BAD_NAMESPACE, EINVAL, "a namespace contains neither a colon nor a parenthesis") \
+	X(BAD_ALIAS_ANALYSIS, EINVAL, "no such kind of alias analysis")
 
 /* The reason of an error or remark. */
 enum dk_reason {

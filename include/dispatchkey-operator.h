@@ -69,7 +69,7 @@ enum dk_alias_analysis {
  * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int",
  *	or NULL
  * @debug: human-readable place in the source where it is defined, or NULL
- * @alias_analysis: of enum dk_alias_analysis
+ * @alias_analysis: of enum dk_alias_analysis; used only if there is a schema
  * @num_params: number of entries at @param
  * @param: describes the parameters, or NULL
  * @args_size: size of the argument struct in bytes
@@ -135,7 +135,8 @@ enum dk_op_flags {
  * * 0: success
  * * -EEXIST: the operator is defined already
  * * -EINVAL: @prov, the name, @flags or the description of a parameter is invalid; or the
- *   operator is atomic, and a function that is registered for it is not atomic
+ *   operator is atomic, and a function that is registered for it is not atomic; or, in
+ *   userspace, @decl->schema cannot be parsed, or its alias analysis is unknown
  * * -EPROTO: @decl was compiled for another ABI version, or its @size or @call_abi is not
  *   set
  * * -EPROTOTYPE: the signature or schema differs from that of a registered function, or

@@ -14,8 +14,11 @@ int dkc_schema_check(const char *schema, struct dk_diag *why)
 int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why)
 {
 	struct dk_schema *s;
-	int err = dk_schema_parse(decl->schema, &s, why);
+	int err;
 
+	if (decl->alias_analysis > DK_ALIAS_INTERNAL_SPECIAL_CASE)
+		return dkc_refuse_number(why, DK_WHY_BAD_ALIAS_ANALYSIS, decl->alias_analysis);
+	err = dk_schema_parse(decl->schema, &s, why);
 	if (!err)
 		err = dkc_schema_matches(s, decl, why);
 	dk_schema_free(s);

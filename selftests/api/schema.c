@@ -361,6 +361,12 @@ static void parameters_of_another_schema(void)
 	/* parameters that are not described are not compared */
 	many.param = NULL;
 	described(&many, "schema::add(Tensor[] a) -> ()", NULL);
+	/* refuses: dk_op_define EINVAL BAD_ALIAS_ANALYSIS */
+	many.schema = "schema::add(Tensor a) -> ()";
+	many.alias_analysis = DK_ALIAS_INTERNAL_SPECIAL_CASE + 1;
+	CHECK_INT(dk_op_define(&prov, &many, 0, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_ALIAS_ANALYSIS);
+	CHECK_STR(t_why.name, "5");
 	t_unregister(&prov);
 	t_close();
 }
