@@ -2,16 +2,19 @@
 """Defines the keys that a thread includes and excludes, and guards for `with`."""
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
-from contextlib import _GeneratorContextManager, contextmanager
-from typing import Iterator, NamedTuple, Union
+from typing import Any, Callable, NamedTuple, TypeVar, Union, cast
 
 from . import _abi
 from ._error import error
 from ._keys import Backend, Key, Layout
 from ._keyset import Keys, KeySet
 from ._library import lib
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Restore = Callable[[], object]
 
 _threads = threading.local()
 # A local state holds each set XORed with that of a new thread in layout v1.
@@ -63,8 +66,40 @@ def _keyset(keys: tuple[Keys, ...], layout: Union[str, Layout, None]) -> KeySet:
     return KeySet(*keys, layout=layout)
 
 
-@contextmanager
-def include(*keys: Keys, layout: Union[str, Layout, None] = None) -> Iterator[None]:
+class Guard:
+    """Changes the local state of the thread in a `with` block, or in calls of a function.
+
+    A guard can be used more than once, by several threads, and inside itself.
+    """
+
+    def __init__(self, layout: Layout, change: Callable[[_abi.dk_local], Restore]):
+        """change is called at the start of a block, and returns what is called at its end."""
+        self._layout, self._change = layout, change
+        self._entered = threading.local()
+
+    def __enter__(self) -> None:
+        self._restores().append(self._change(state_of(self._layout)))
+
+    def __exit__(self, *exc: object) -> None:
+        if not self._restores():
+            raise RuntimeError("this thread has not entered the guard")
+        self._restores().pop()()
+
+    def _restores(self) -> list[Restore]:
+        """Return what the ends of this thread's blocks call, the innermost last."""
+        restores: list[Restore] = self._entered.__dict__.setdefault("restores", [])
+        return restores
+
+    def __call__(self, fn: Function) -> Function:
+        """Return a function that calls fn in a `with` block of this guard."""
+        @functools.wraps(fn)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return fn(*args, **kwargs)
+        return cast(Function, guarded)
+
+
+def include(*keys: Keys, layout: Union[str, Layout, None] = None) -> Guard:
     """Include keys in calls of this thread, until the end of the `with` block.
 
     >>> with include("Tracer"):
@@ -72,103 +107,101 @@ def include(*keys: Keys, layout: Union[str, Layout, None] = None) -> Iterator[No
     True
 
     At the end of the block the whole included set is restored (IncludeDispatchKeyGuard).
-    Guards can also be used as decorators. They change the thread's state, so do not await
-    in the block.
+    Guards can also be used as decorators, and more than once. They change the thread's
+    state, so do not await in the block.
     """
     added = _keyset(keys, layout)
-    state = state_of(added.layout)
-    saved = state.included
-    included, excluded = _get(state)
-    _set(state, included | added.bits, excluded)
-    try:
-        yield
-    finally:
-        state.included = saved
+
+    def change(state: _abi.dk_local) -> Restore:
+        saved = state.included
+        included, excluded = _get(state)
+        _set(state, included | added.bits, excluded)
+        return lambda: setattr(state, "included", saved)
+    return Guard(added.layout, change)
 
 
-@contextmanager
-def exclude(*keys: Keys, layout: Union[str, Layout, None] = None) -> Iterator[None]:
+def exclude(*keys: Keys, layout: Union[str, Layout, None] = None) -> Guard:
     """Exclude keys from calls of this thread; used like include() (ExcludeDispatchKeyGuard)."""
     added = _keyset(keys, layout)
-    state = state_of(added.layout)
-    saved = state.excluded
+
+    def change(state: _abi.dk_local) -> Restore:
+        saved = state.excluded
+        included, excluded = _get(state)
+        _set(state, included, excluded | added.bits)
+        return lambda: setattr(state, "excluded", saved)
+    return Guard(added.layout, change)
+
+
+def _preserved(state: _abi.dk_local) -> Restore:
+    """Return a function that restores both sets."""
     included, excluded = _get(state)
-    _set(state, included, excluded | added.bits)
-    try:
-        yield
-    finally:
-        state.excluded = saved
+    return lambda: _set(state, included, excluded)
 
 
-@contextmanager
-def preserve(layout: Union[str, Layout] = "v1") -> Iterator[None]:
+def preserve(layout: Union[str, Layout] = "v1") -> Guard:
     """Restore both sets at the end of the block (_PreserveDispatchKeyGuard)."""
-    state = state_of(Layout(layout))
-    saved = state.included, state.excluded
-    try:
-        yield
-    finally:
-        state.included, state.excluded = saved
+    return Guard(Layout(layout), _preserved)
 
 
-@contextmanager
 def force(included: Keys, excluded: Keys = "",
-          layout: Union[str, Layout, None] = None) -> Iterator[None]:
+          layout: Union[str, Layout, None] = None) -> Guard:
     """Replace both sets (ForceDispatchKeyGuard)."""
     first = _keyset((included,), layout)
     second = _keyset((excluded,), layout or first.layout)
-    with preserve(first.layout):
-        _set(state_of(first.layout), first.bits, second.bits)
-        yield
+
+    def change(state: _abi.dk_local) -> Restore:
+        restore = _preserved(state)
+        _set(state, first.bits, second.bits)
+        return restore
+    return Guard(first.layout, change)
 
 
-def below_autograd(layout: Union[str, Layout] = "v1") -> _GeneratorContextManager[None]:
+def below_autograd(layout: Union[str, Layout] = "v1") -> Guard:
     """Exclude autograd (AutoDispatchBelowAutograd)."""
     return exclude(Layout(layout).constant("autograd_dispatch_keyset"))
 
 
-def below_adinplace_or_view(
-        layout: Union[str, Layout] = "v1") -> _GeneratorContextManager[None]:
+def below_adinplace_or_view(layout: Union[str, Layout] = "v1") -> Guard:
     """Exclude autograd and ADInplaceOrView (AutoDispatchBelowADInplaceOrView)."""
     return exclude(Layout(layout).constant("autograd_dispatch_keyset_with_ADInplaceOrView"))
 
 
-def skip_functionalize(layout: Union[str, Layout] = "v1") -> _GeneratorContextManager[None]:
+def skip_functionalize(layout: Union[str, Layout] = "v1") -> Guard:
     """Exclude Functionalize (AutoDispatchSkipFunctionalize)."""
     return exclude("Functionalize", layout=layout)
 
 
-@contextmanager
-def inference_mode(on: bool = True) -> Iterator[None]:
+def inference_mode(on: bool = True) -> Guard:
     """Turn inference mode on or off, with the keys of layout v1 (InferenceMode)."""
-    with preserve():
-        lib.dk_local_set_inference(state_of(Layout()), on)
-        yield
+    def change(state: _abi.dk_local) -> Restore:
+        restore = _preserved(state)
+        lib.dk_local_set_inference(state, on)
+        return restore
+    return Guard(Layout(), change)
 
 
-@contextmanager
-def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Iterator[None]:
+def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Guard:
     """Turn autocast on or off for tensors of a backend of layout v1 (autocast())."""
     backend = backend if isinstance(backend, Backend) else Backend(backend)
-    state = state_of(Layout())
-    saved = state.excluded
-    result = lib.dk_local_set_autocast(state, backend.number, on)
+    number = backend.number
+    result = lib.dk_local_set_autocast(_abi.dk_local(), number, on)
     if result < 0:
         raise error(-result, "the backend has no autocast key", "BAD_KEY", backend.name)
-    try:
-        yield
-    finally:
-        state.excluded = saved
+
+    def change(state: _abi.dk_local) -> Restore:
+        saved = state.excluded
+        lib.dk_local_set_autocast(state, number, on)
+        return lambda: setattr(state, "excluded", saved)
+    return Guard(Layout(), change)
 
 
-@contextmanager
-def set_excluded(key: Union[str, Key], want: bool = True) -> Iterator[None]:
+def set_excluded(key: Union[str, Key], want: bool = True) -> Guard:
     """Set whether one key of layout v1 is excluded (_SetExcludeDispatchKeyGuard)."""
-    key, state = Key(key), state_of(Layout())
-    KeySet(key)     # refuses alias keys
-    was = lib.dk_local_is_excluded(state, key.number)
-    lib.dk_local_set_excluded(state, key.number, want)
-    try:
-        yield
-    finally:
-        lib.dk_local_set_excluded(state, key.number, was)
+    number = Key(key).number
+    KeySet(Key(key))        # refuses alias keys
+
+    def change(state: _abi.dk_local) -> Restore:
+        was = lib.dk_local_is_excluded(state, number)
+        lib.dk_local_set_excluded(state, number, want)
+        return lambda: lib.dk_local_set_excluded(state, number, was)
+    return Guard(Layout(), change)

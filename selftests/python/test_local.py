@@ -35,6 +35,39 @@ def test_a_guard_is_a_decorator():
     assert included() and included() and "Tracer" not in dk.local().included
 
 
+GUARDS = [lambda: dk.include("Tracer"), lambda: dk.exclude("CPU"), dk.preserve,
+          lambda: dk.force("CUDA", "Tracer"), dk.below_autograd, dk.below_adinplace_or_view,
+          dk.skip_functionalize, dk.inference_mode, lambda: dk.autocast("CPU"),
+          lambda: dk.set_excluded("Tracer")]
+
+
+@pytest.mark.parametrize("make", GUARDS)
+def test_a_guard_is_used_again(make):
+    """In turn, inside itself, and by several threads at once."""
+    before, guard = dk.local(), make()
+    with guard:
+        inside = dk.local()
+        with guard:
+            assert dk.local() == inside
+        assert dk.local() == inside
+    assert dk.local() == before
+    barrier, seen = threading.Barrier(2), []
+
+    def run():
+        with guard:
+            barrier.wait(30)
+            seen.append(dk.local())
+        barrier.wait(30)
+        seen.append(dk.local())
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [inside] * 2 + [before] * 2
+
+
 def test_force_and_preserve():
     with dk.force("CPU", "Tracer"):
         assert dk.local() == (KeySet("CPU"), KeySet("Tracer"))
@@ -95,13 +128,11 @@ def test_a_local_state_does_not_keep_its_layout():
 
 
 def test_wrong_words():
+    """Reported where the guard is made."""
     with pytest.raises(dk.UnknownName, match="could not parse keyset: Trecer; did you mean Tracer"):
-        with dk.include("Trecer"):
-            pass
-    for guard in (dk.include, dk.exclude, dk.set_excluded):
+        dk.include("Trecer")
+    for guard in (dk.include, dk.exclude, dk.force, dk.set_excluded):
         with pytest.raises(dk.Error, match="an alias key cannot be in a set: Autograd; "):
-            with guard("Autograd"):
-                pass
+            guard("Autograd")
     with pytest.raises(dk.Error, match="^the backend has no autocast key: VE$"):
-        with dk.autocast("VE"):
-            pass
+        dk.autocast("VE")
