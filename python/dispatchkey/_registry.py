@@ -118,6 +118,7 @@ class _Registrar:
 
     _registry: Registry
     _kept: list[_Kept]
+    _without_key = "for all backends"       # where impl() registers without a key
 
     def _full(self, name: str) -> str:
         return name
@@ -168,8 +169,9 @@ class _Registrar:
 
         name       the operator, which may be defined later
         key        a runtime key such as "CPU", or an alias key such as "Autograd"; None
-                   for all backends (CompositeImplicitAutograd). The name may contain
-                   that of a private backend, such as "Autogradedu"
+                   for the library's key or, if it has none, for all backends
+                   (CompositeImplicitAutograd). The name may contain that of a private
+                   backend, such as "Autogradedu"
         fn         a Python function that takes the operator's arguments, or `fallthrough`
         label      its human-readable name; by default the name of fn
         with_call  pass the Call as the first argument, for redispatching
@@ -179,7 +181,7 @@ class _Registrar:
         """
         if callable(key) or key is fallthrough:
             raise TypeError("impl(): the key comes before the function: impl(name, key, fn), "
-                            "or impl(name, fn=fn) for all backends")
+                            f"or impl(name, fn=fn) {self._without_key}")
         if fn is None:
             return lambda f: self._impl(name, key, f, label, with_call)
         return self._impl(name, key, fn, label, with_call)
@@ -254,6 +256,8 @@ class Library(_Registrar):
         self._lib = _abi.dk_library(
             size=ctypes.sizeof(_abi.dk_library), kind=kinds[kind], ns=texts[0],
             key=registry._key(key), debug=texts[1], prov=ctypes.pointer(registry._provider))
+        if self._lib.key:
+            self._without_key = f"at the library's key {key}"
         why = new_diag()
         with registry._handles.use():
             result = lib.dk_library_register(self._lib, why)

@@ -64,8 +64,15 @@ def test_impl_before_define(registry):
 
 @pytest.mark.parametrize("fn", [f, dk.fallthrough])
 def test_impl_key_comes_before_function(registry, fn):
-    with pytest.raises(TypeError, match="the key comes before the function"):
+    text = r"the key comes before the function: impl\(name, key, fn\), or impl\(name, fn=fn\) "
+    with pytest.raises(TypeError, match=text + "for all backends$"):
         registry.impl("t::f", fn)
+    with registry.library("t") as library, pytest.raises(TypeError, match="for all backends$"):
+        library.impl("f", fn)
+    for key in ("CUDA", dk.Key.CUDA):
+        with registry.library("t", key=key) as library, \
+                pytest.raises(TypeError, match=text + "at the library's key CUDA$"):
+            library.impl("f", fn)
 
 
 def test_overriding_warns(registry):
