@@ -135,7 +135,7 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
  * Context: Process context, may sleep.
  * Return:
  * * 0: success
- * * -EINVAL: the name is unknown (reason PARSE_KEY)
+ * * -EINVAL: the name is unknown (reason PARSE_KEY) or NULL (reason NULL_ARGUMENT)
  * * -EOPNOTSUPP: the names that the layout's parser accepts are unknown (reason
  *   NO_STRICT)
  * * -ENOMEM: the default registry cannot be allocated
@@ -156,8 +156,8 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
  * Context: Process context, may sleep.
  * Return:
  * * 0: success
- * * -EINVAL: the device is unknown (reason BAD_DEVICE_TYPE), or has an index, such as
- *   "cuda:0" (reason DEVICE_INDEX)
+ * * -EINVAL: the device is unknown (reason BAD_DEVICE_TYPE), has an index, such as
+ *   "cuda:0" (reason DEVICE_INDEX), or is NULL (reason NULL_ARGUMENT)
  * * -EOPNOTSUPP: the device has no dense tensors (reason DEVICE_DENSE)
  * * -ENOMEM: the default registry cannot be allocated
  */

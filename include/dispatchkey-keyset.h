@@ -47,7 +47,7 @@ enum dk_key_kind {
  * the same layouts with a trimmed table (see dk_table_index()).
  *
  * Context: Any.
- * Return: The layout, which is never freed, or NULL (reason BAD_LAYOUT).
+ * Return: The layout, which is never freed, or NULL (reasons BAD_LAYOUT, NULL_ARGUMENT).
  */
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
 
@@ -74,7 +74,7 @@ const struct dk_layout *dk_layout_next(const struct dk_layout *l);
  * Context: Process context, may sleep.
  * Return: The layout, to be freed with dk_layout_free(); or NULL (reasons
  * LAYOUT_LINE, LAYOUT_WORD, LAYOUT_NAME, LAYOUT_TWICE, LAYOUT_LACKS, LAYOUT_SIZE,
- * LAYOUT_BLOCK, LAYOUT_TAKEN, NO_MEMORY).
+ * LAYOUT_BLOCK, LAYOUT_TAKEN, NULL_ARGUMENT, NO_MEMORY).
  */
 struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why);
 
@@ -731,8 +731,8 @@ struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int 
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0; -ENOENT (reason BAD_CONSTANT); -EOPNOTSUPP (reason NO_SETS) for
- * autogradother_backends if the layout's set is unknown.
+ * Return: 0; -ENOENT (reason BAD_CONSTANT); -EINVAL (reason NULL_ARGUMENT); -EOPNOTSUPP
+ * (reason NO_SETS) for autogradother_backends if the layout's set is unknown.
  */
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why);

@@ -22,6 +22,8 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
 	const struct dk_layout *l;
 	unsigned int b;
 
+	if (!name)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
@@ -69,6 +71,8 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
 	unsigned int b;
 	size_t len = 0;
 
+	if (!device)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "device");
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, device);

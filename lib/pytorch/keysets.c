@@ -9,6 +9,8 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
 {
 	unsigned int i;
 
+	if (!name)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 	l = dkc_layout(l);
 	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
 		if (!l->constant[i] || !dkc_streq(dkc_constant_name(i), name))

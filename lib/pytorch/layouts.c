@@ -333,10 +333,15 @@ static bool is_release_of(const char *name, const char *layout)
 
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 {
-	/* PyTorch's versions and tags are accepted, too: 2.6 and v2.6.0 */
-	const char *version = name + (*name == 'v'), *release;
+	const char *version, *release;
 	unsigned int i;
 
+	if (!name) {
+		dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
+		return NULL;
+	}
+	/* PyTorch's versions and tags are accepted, too: 2.6 and v2.6.0 */
+	version = name + (*name == 'v');
 	dkc_accept(why);
 	if (dkc_streq(name, DK_LAYOUT_NAME))
 		return &dkc_v1;

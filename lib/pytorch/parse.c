@@ -406,11 +406,16 @@ static bool same_lists(const struct dk_layout *a, const struct dk_layout *b)
 
 struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why)
 {
-	/* a backend's name is stored twice, once followed by "Bit" */
-	size_t pool_size = 2 * strlen(text) + 8 * DKC_MAX_BACKENDS;
 	const struct dk_layout *same;
 	struct dk_layout *l;
+	size_t pool_size;
 
+	if (!text) {
+		dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "text");
+		return NULL;
+	}
+	/* a backend's name is stored twice, once followed by "Bit" */
+	pool_size = 2 * strlen(text) + 8 * DKC_MAX_BACKENDS;
 	l = kvzalloc(sizeof(*l) + pool_size, GFP_KERNEL);
 	if (!l) {
 		dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);

@@ -18,9 +18,9 @@ static u32 device;
 
 /* ---- names, layouts, registries ------------------------------------------ */
 
-static const struct dk_layout *no_such_layout(void)
+static int find_layout(const char *name)
 {
-	return dk_layout_find("v0", &t_why);
+	return dk_layout_find(name, &t_why) ? 0 : -ENOENT;
 }
 
 static void names_and_sets(void)
@@ -30,7 +30,9 @@ static void names_and_sets(void)
 
 	r_open();
 	/* refuses: dk_layout_find ENOENT BAD_LAYOUT */
-	REFUSED(no_such_layout() ? 0 : -ENOENT, ENOENT, BAD_LAYOUT, "v0");
+	REFUSED(find_layout("v0"), ENOENT, BAD_LAYOUT, "v0");
+	/* refuses: dk_layout_find EINVAL NULL_ARGUMENT */
+	REFUSED(find_layout(NULL), ENOENT, NULL_ARGUMENT, "name");
 	/* refuses: dk_key_parse EINVAL PARSE_KEY */
 	REFUSED(dk_key_parse(NULL, "CPUX", 0, &n, &t_why), EINVAL, PARSE_KEY, "CPUX");
 	REFUSED(dk_key_parse(NULL, "", 0, &n, &t_why), EINVAL, PARSE_KEY, "");
@@ -50,6 +52,8 @@ static void names_and_sets(void)
 	/* refuses: dk_constant_set ENOENT BAD_CONSTANT */
 	REFUSED(dk_constant_set(NULL, "nonsense_ks", &ks, &t_why), ENOENT,
 		BAD_CONSTANT, "nonsense_ks");
+	/* refuses: dk_constant_set EINVAL NULL_ARGUMENT */
+	REFUSED(dk_constant_set(NULL, NULL, &ks, &t_why), EINVAL, NULL_ARGUMENT, "name");
 	/* refuses: dk_registry_key_parse EINVAL PARSE_KEY */
 	REFUSED(dk_registry_key_parse(t_reg, "Autogradnonsense", &n, &t_why), EINVAL,
 		PARSE_KEY, "Autogradnonsense");

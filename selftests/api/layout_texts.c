@@ -170,6 +170,8 @@ static bool refused(const char *text, unsigned int reason, const char *name)
 
 static void invalid_texts_are_refused(void)
 {
+	/* refuses: dk_layout_parse EINVAL NULL_ARGUMENT */
+	refused(NULL, DK_WHY_NULL_ARGUMENT, "text");
 	/* refuses: dk_layout_parse EINVAL LAYOUT_LACKS */
 	refused("", DK_WHY_LAYOUT_LACKS, "line 1: layout NAME");
 	refused("\n# nothing\n", DK_WHY_LAYOUT_LACKS, "line 3: layout NAME");

@@ -62,6 +62,9 @@ static void strict_parsing_with_a_bound_name(void)
 		EINVAL, PARSE_KEY, "PRIVATEUSEONE");
 	REFUSED(dk_registry_key_parse_strict(t_reg, "CatchAll", &key, &t_why), EINVAL,
 		PARSE_KEY, "CatchAll");
+	/* refuses: dk_registry_key_parse_strict EINVAL NULL_ARGUMENT */
+	REFUSED(dk_registry_key_parse_strict(t_reg, NULL, &key, &t_why), EINVAL,
+		NULL_ARGUMENT, "name");
 	REFUSED(dk_registry_key_parse_strict(t_reg, "AutogradHIP", &key, &t_why), EINVAL,
 		PARSE_KEY, "AutogradHIP");
 	CHECK_INT(key, DK_CPU);
@@ -220,6 +223,8 @@ static void key_for_a_device(void)
 	REFUSED(dk_key_for_device(t_reg, "ed", &key, &t_why), EINVAL, BAD_DEVICE_TYPE, "ed");
 	REFUSED(dk_key_for_device(t_reg, "privateuse1", &key, &t_why), EINVAL,
 		BAD_DEVICE_TYPE, "privateuse1");
+	/* refuses: dk_key_for_device EINVAL NULL_ARGUMENT */
+	REFUSED(dk_key_for_device(t_reg, NULL, &key, &t_why), EINVAL, NULL_ARGUMENT, "device");
 	/* refuses: dk_key_for_device EOPNOTSUPP DEVICE_DENSE */
 	REFUSED(dk_key_for_device(t_reg, "mkldnn", &key, &t_why), EOPNOTSUPP,
 		DEVICE_DENSE, "MKLDNN");
