@@ -226,7 +226,7 @@ static void values_are_packed_and_read(void)
 		{ .kind = DK_ARG_STRING, .str = "text" },
 		{ .kind = DK_ARG_POINTER, .ptr = &result },
 	};
-	struct dk_op_decl other_size = kinds_op;
+	struct dk_op_decl other_size = kinds_op, no_params = kinds_op;
 	struct dk_value got;
 	struct kinds_args a;
 	unsigned int i;
@@ -277,6 +277,15 @@ static void values_are_packed_and_read(void)
 	CHECK_INT(dk_args_pack(&kinds_op, v, 7, &a, sizeof(a) - 1, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_ARGS_SIZE);
 	CHECK_STR(t_why.name, "arguments::kinds");
+	/* success clears the reason of an earlier failure */
+	v[3].i = 1;
+	CHECK_OK(dk_arg_set(&kinds_op, &a, 3, v + 3, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_STR(t_why.name, "");
+	no_params.num_params = 0;
+	t_why.reason = DK_WHY_ARGS_SIZE;
+	CHECK_OK(dk_args_pack(&no_params, v, 0, &a, sizeof(a), &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
 }
 
 static u32 served_by;

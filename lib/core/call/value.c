@@ -149,14 +149,14 @@ int dk_arg_set(const struct dk_op_decl *decl, void *args, unsigned int i,
 	    (p->kind == DK_ARG_BOOL && value->u > 1))
 		return dkc_refuse(why, DK_WHY_ARG_RANGE, p->name);
 	write_value(p, (char *)args + p->offset, value);
-	return 0;
+	return dkc_accept(why);
 }
 
 int dk_args_pack(const struct dk_op_decl *decl, const struct dk_value *values,
 		 unsigned int n, void *args, size_t size, struct dk_diag *why)
 {
 	unsigned int i;
-	int err = 0;
+	int err = dkc_accept(why);
 
 	if (decl->size != sizeof(*decl) || n != decl->num_params)
 		return dkc_refuse(why, DK_WHY_ARG_COUNT, decl->name);
