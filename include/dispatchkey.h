@@ -41,12 +41,30 @@
 #endif
 #ifndef __cplusplus
 #include <dispatchkey-op.h>
-#elif defined(DK_BARE)
-#define DK_OP(...)							\
-	static_assert(false, "DK_OP() is for C: call the operator in a C file")
 #else
-#define DK_OP(...)							\
-	static_assert(false, "DK_OP() is for C: use DK_CXX_OP() of <dispatchkey.hpp>")
+#ifdef DK_BARE
+#define DK__ONLY_C(macro, instead)					\
+	static_assert(false, macro "() is for C: use it in a C file")
+#else
+#define DK__ONLY_C(macro, instead)					\
+	static_assert(false, macro "() is for C: use " instead " of <dispatchkey.hpp>")
+#endif
+#define DK__NO_IMPL(macro, instead)					\
+	([] { DK__ONLY_C(macro, instead); } (), dk_impl())
+#define DK_OP(...)		DK__ONLY_C("DK_OP", "DK_CXX_OP()")
+#define DK_IMPL(...)		DK__NO_IMPL("DK_IMPL", "dk::op::impl() or make_impl()")
+#define DK_IMPL_ATOMIC(...)	DK__NO_IMPL("DK_IMPL_ATOMIC", "dk::op::impl() or make_impl()")
+#define DK_IMPL_PLAIN(...)	DK__NO_IMPL("DK_IMPL_PLAIN", "dk::op::impl() or make_impl()")
+#define DK_IMPL_PLAIN_ATOMIC(...)					\
+	DK__NO_IMPL("DK_IMPL_PLAIN_ATOMIC", "dk::op::impl() or make_impl()")
+#define DK_IMPL_BOXED(...)	DK__NO_IMPL("DK_IMPL_BOXED", "dk::op::boxed()")
+#define DK_IMPL_BOXED_ATOMIC(...)					\
+	DK__NO_IMPL("DK_IMPL_BOXED_ATOMIC", "dk::op::boxed()")
+#define DK_IMPL_FALLTHROUGH(...)					\
+	DK__NO_IMPL("DK_IMPL_FALLTHROUGH", "dk::op::fallthrough()")
+#define DK_FALLBACK(...)	DK__NO_IMPL("DK_FALLBACK", "dk::fallback()")
+#define DK_FALLBACK_ATOMIC(...)	DK__NO_IMPL("DK_FALLBACK_ATOMIC", "dk::fallback()")
+#define DK_FALLTHROUGH(...)	DK__NO_IMPL("DK_FALLTHROUGH", "dk::fallthrough()")
 #endif
 
 #ifdef __cplusplus

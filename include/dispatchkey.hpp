@@ -1396,6 +1396,21 @@ template <class F> bool is_null(const F &f)
 		return false;
 }
 
+/* Returns a boxed function that is known at compile time. */
+template <auto f> dk_fn_t boxed_fn()
+{
+	constexpr bool fits = std::is_convertible_v<decltype(f), dk_boxed_fn_t>;
+
+	static_assert(fits, "a boxed function takes (dk_call *, void *args) and returns int");
+	if constexpr (fits) {
+		dk_boxed_fn_t fn = f;
+
+		return reinterpret_cast<dk_fn_t>(fn);
+	} else {
+		return nullptr;
+	}
+}
+
 /* Returns a boxed function that calls a function object, which may have state. */
 template <class F> dk_fn_t boxed_by(const F &f)
 {
@@ -2198,12 +2213,11 @@ public:
 	result fallback(dk_key key = DK_UNDEFINED, const impl_options &how = {},
 			dk_handle *h = nullptr)
 	{
-		dk_boxed_fn_t fn = f;
 		result r = refusal(how.flags, how.backend, how.registry);
 
 		if (!r)
 			return r;
-		dk_impl i = detail::element(nullptr, reinterpret_cast<dk_fn_t>(fn), key,
+		dk_impl i = detail::element(nullptr, detail::boxed_fn<f>(), key,
 					    detail::with_name<f>(how), DK_IMPL_F_BOXED);
 		i.label = i.label ? i.label : state_->debug;
 		r.error = dk_library_fallback(&state_->lib, &i, h, &r.why);

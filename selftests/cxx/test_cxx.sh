@@ -47,6 +47,7 @@ code() {
 		static dk::op<int(tensor &, double)> op{ "t::op" };
 		static int takes(dk_call *, tensor &, double) { return 0; }
 		static int takes_float(dk_call *, tensor &, float) { return 0; }
+		static int boxed(dk_call *, void *) { return 0; }
 		int main() { $1 return 0; }
 	END
 }
@@ -167,7 +168,17 @@ pair 'auto r = op.boxed(DK_CPU, [](dk_call *, void *) { return 0; });' \
 	'auto r = op.boxed(DK_CPU, [](dk_call *, int *) { return 0; });' 'a boxed function takes'
 pair 'auto r = dk::fallback(DK_CPU, [](dk_call *, void *) { return 0; });' \
 	'auto r = dk::fallback(DK_CPU, [](void *) { return 0; });' 'a boxed function takes'
+pair 'dk::library l(DK_LIBRARY_IMPL, "_"); auto r = l.fallback<boxed>(DK_CPU);' \
+	'dk::library l(DK_LIBRARY_IMPL, "_"); auto r = l.fallback<takes>(DK_CPU);' \
+	'a boxed function takes'
 pair 'dk::listener l([](const dk_event &) {});' 'dk::listener l([](int) {});' 'dk::listener calls'
+
+# macros for C name what to use in C++
+pair 'auto r = op.impl<takes>(DK_XPU);' 'static const dk_impl i = DK_IMPL(op, DK_CPU, takes);' \
+	'DK_IMPL() is for C: use dk::op::impl() or make_impl() of <dispatchkey.hpp>'
+pair 'auto r = dk::fallback<boxed>(DK_CPU);' \
+	'static const dk_impl i[] = { DK_FALLBACK(DK_CPU, boxed) };' \
+	'DK_FALLBACK() is for C: use dk::fallback() of <dispatchkey.hpp>'
 
 pair 'static dk::op<int(int)> o{ "t::o" };' 'static dk::op<void(int)> o{ "t::o" };' 'returns int'
 pair 'static dk::op<int(int)> o{ "t::o" };' \
