@@ -90,7 +90,6 @@ EXPORT_SYMBOL_GPL(dk_arg_set);
 EXPORT_SYMBOL_GPL(dk_args_pack);
 EXPORT_SYMBOL_GPL(dk_provenance_name);
 EXPORT_SYMBOL_GPL(dk_op_entry);
-EXPORT_SYMBOL_GPL(dk_op_impl);
 EXPORT_SYMBOL_GPL(dk_op_route);
 EXPORT_SYMBOL_GPL(dk_op_explain);
 EXPORT_SYMBOL_GPL(dk_explain_step);

@@ -12,6 +12,31 @@ static bool no_key(const struct dk_layout *l, unsigned int key)
 	return kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL;
 }
 
+int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
+{
+	const struct dkc_reg *r;
+
+	if (!op)
+		return -ENOENT;
+	if (info->size != sizeof(*info))
+		return -EINVAL;
+	mutex_lock(&op->reg->lock);
+	r = dkc_reg_at(op, i);
+	if (r) {
+		const struct dkc_block *b = dkc_block_of(r);
+
+		*info = (struct dk_impl_info){
+			.size = sizeof(*info), .key = r->key, .device = b->device,
+			.is_fallthrough = dkc_is_fallthrough(r),
+			.is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED),
+			.is_active = dkc_top(op, b->dev, r->key, NULL) == r,
+		};
+		dkc_reg_names(r, info->label, info->provider, info->device_name);
+	}
+	mutex_unlock(&op->reg->lock);
+	return r ? 0 : -ENOENT;
+}
+
 int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 {
 	int has;

@@ -131,6 +131,15 @@ static void caller_without_a_description(void)
 	call_undescribed(DK_REGISTRY_FORCE_RESOLVE);
 }
 
+static int result_of_last;
+
+static void after_call(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	result_of_last = info->result;
+}
+
+static struct dk_hooks observer = { .size = sizeof(observer), .after = after_call };
+
 static int plain_served(struct dk_obj *x, int *n)
 {
 	*n += 1000;
@@ -164,9 +173,28 @@ static void struct_of_another_layout_is_refused(void)
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	x = t_obj(DK_KEY_BITS(DK_CUDA));
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	/* also if the signatures are equal, because the struct was packed by @param */
+	decl.sig = parcel_op.sig;
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	decl.sig = NULL;
+	decl.sig_mark = 0;
+	param[1] = parcel_op.param[1];
+	param[1].size = 4;
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	param[1].size = parcel_op.param[1].size;
+	param[1].kind = DK_ARG_INT;
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	param[1].kind = DK_ARG_OTHER + 1;
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	param[1] = parcel_op.param[1];
+	param[0].obj_offset = 16;
+	args.x = (void *)((char *)&x - 16);
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	param[0] = parcel_op.param[0];
+	args.x = &x;
 	CHECK_INT(n, 0);
 	/* the layout of the function's own declaration is accepted; the names do not matter */
-	param[1] = parcel_op.param[1];
+	param[1].kind = DK_ARG_STRING;
 	param[1].name = "other";
 	memcpy(&args.more, &args.n, sizeof(args.n));
 	decl.args_size = parcel_op.args_size;
@@ -175,6 +203,28 @@ static void struct_of_another_layout_is_refused(void)
 	x = t_obj(DK_KEY_BITS(DK_CPU));
 	CHECK_OK(dk_call_boxed(op, &decl, &local, &args));
 	CHECK_INT(n, 1001);
+}
+
+/* Neither the caller nor the function can unpack the arguments. Hooks get the error, too. */
+static void nothing_unpacks_the_arguments(void)
+{
+	struct dk_op_decl decl = undescribed(), packed = parcel_op;
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CUDA));
+	struct dk_impl typed = DK_IMPL(parcel, DK_CUDA, on_cpu);
+	int n = 0;
+	struct parcel_args args = { &x, &n };
+
+	setup_in(0, &parcel_op);
+	packed.unbox = NULL;
+	typed.op = &packed;
+	CHECK_OK(dk_impls_register(&server, &typed, 1, &t_why));
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	CHECK_OK(dk_hooks_register(t_reg, &observer, &t_why));
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	CHECK_OK(dk_hooks_unregister(&observer, &t_why));
+	CHECK_INT(result_of_last, -EPROTOTYPE);
+	CHECK_INT(n, 0);
+	CHECK_OK(dk_impls_unregister(&server, &typed, &t_why));
 }
 
 /*
@@ -401,6 +451,7 @@ static void adapter_compares_the_type(void)
 T_SUITE(arg_descriptions,
 	T(caller_without_a_description),
 	T(struct_of_another_layout_is_refused),
+	T(nothing_unpacks_the_arguments),
 	T(caller_by_name),
 	T(operator_is_undefined_during_a_call),
 	T(boxed_function_gets_matching_description),

@@ -71,6 +71,7 @@ EXPORT_SYMBOL_GPL(dk_listener_unregister);
 EXPORT_SYMBOL_GPL(dk_registry_key_parse_strict);
 EXPORT_SYMBOL_GPL(dk_key_for_device);
 EXPORT_SYMBOL_GPL(dk_op_dump);
+EXPORT_SYMBOL_GPL(dk_op_impl);
 EXPORT_SYMBOL_GPL(dk_trace_line);
 EXPORT_SYMBOL_GPL(dk_op_dump_table);
 EXPORT_SYMBOL_GPL(dk_op_list_keys);

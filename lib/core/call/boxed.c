@@ -9,22 +9,11 @@
 struct dk_extract {
 	struct dk__request rq;
 	void *args;
+	const struct dk_op_decl *decl;	/* by which the objects were found, or NULL */
 	struct dk__array objs;		/* set by dk_extracted() */
 };
 
-enum { how = DK__HOW_MASKED | DK__HOW_TYPED | DK__HOW_ARRAY };
-
-/*
- * Returns the declaration that describes the arguments. The operator keeps a copy of the
- * definition's description, which stays valid after the read-side critical section.
- */
-static const struct dk_op_decl *described(const struct dk_op *op, const struct dk_op_decl *decl)
-{
-	rcu_read_lock();
-	decl = dkc_args_decl(dkc_deref(op->args, op->reg), decl);
-	rcu_read_unlock();
-	return decl;
-}
+#define HOW	(DK__HOW_MASKED | DK__HOW_TYPED | DK__HOW_ARRAY)
 
 /*
  * Runs a function that is not boxed, if the caller's declaration cannot unpack the arguments. Uses
@@ -33,12 +22,11 @@ static const struct dk_op_decl *described(const struct dk_op *op, const struct d
  */
 static noinline int unbox_by_function(struct dk_call *c, const struct dk_extract *x)
 {
-	const struct dk_op_decl *decl = described(c->op, x->rq.decl);
 	const struct dk_impl *impl = dkc_impl_of(c->entry->reg);
 	dk_boxed_fn_t unbox = impl->flags & DK_IMPL_F_PLAIN ? impl->op->unbox_plain :
 							      impl->op->unbox;
 
-	if (!unbox || (decl->param && !dkc_same_struct(decl, impl->op)))
+	if (!unbox || (x->decl && !dkc_same_struct(x->decl, impl->op)))
 		return -EPROTOTYPE;
 	return unbox(c, x->args);
 }
@@ -83,7 +71,7 @@ static noinline int find(struct dk_extract *x, struct dk_call *c, struct dk__slo
 			 const struct dk__table *table, u64 ks, u32 byte)
 {
 	return finish(x, c, slot, dkc_fast_continue(c, slot, &x->rq, table, ks, x->objs.items,
-						    dk__pack(byte, how, x->objs.n)));
+						    dk__pack(byte, HOW, x->objs.n)));
 }
 
 /* Makes any call that is not the call of an operator with the caller's local state. */
@@ -118,7 +106,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	if (unlikely(!op || rq->flags != DK__FROM_BOXED))
 		return call_specially(x);
 	if (unlikely(!dk__begin(&c, &slot, &found, op, decl, DK__CALL_BOXED, rq->local,
-				dk__merge(raw.bits, rq->local), how, &x->objs)))
+				dk__merge(raw.bits, rq->local), HOW, &x->objs)))
 		return find(x, &c, slot, found.table, found.ks, found.byte);
 	return run(x, &c, decl, slot);
 }
@@ -147,6 +135,7 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 
 	if (!decl->param || decl->num_params > DKC_MAX_PARAMS)
 		return -EPROTOTYPE;
+	x->decl = decl;
 	for (i = 0; i < decl->num_params; i++)
 		objs[i] = param_obj(&decl->param[i], x->args, generators);
 	return dk_extracted(x, objs, decl->num_params,
@@ -155,19 +144,24 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 
 /*
  * Makes a call through a hand-written declaration, which has no function to extract the objects.
- * The description of the parameters shows which of them are objects.
+ * The description of the parameters shows which of them are objects. If the declaration has no
+ * description, the operator's copy of the definition's description is used. The copy stays valid
+ * after the read-side critical section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {
 	const struct dk_op_decl *decl = x->rq.decl;
-	struct dk_op *op = x->rq.op;
+	struct dk_op *op = x->rq.op ? x->rq.op : READ_ONCE(decl->op);
 	int err;
 
 	if (!decl->param) {
-		err = op ? 0 : dkc_op_pin(x->rq.decl, &op);
+		err = x->rq.op || (dkc_is_bound(op) && !READ_ONCE(op->stale)) ?
+		      0 : dkc_op_pin(x->rq.decl, &op);
 		if (err)
 			return err;
-		decl = described(op, decl);
+		rcu_read_lock();
+		decl = dkc_args_decl(dkc_deref(op->args, op->reg), decl);
+		rcu_read_unlock();
 	}
 	return extract_described(x, decl, false);
 }
@@ -189,6 +183,7 @@ static __always_inline int call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 	x.rq.how = 0;
 	x.rq.key = key;
 	x.args = args;
+	x.decl = NULL;
 	return decl->extract ? decl->extract(&x, args, false) : call_by_description(&x);
 }
 

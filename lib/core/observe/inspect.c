@@ -72,31 +72,6 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 	return dev || !device ? 0 : -ENODEV;
 }
 
-int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
-{
-	const struct dkc_reg *r;
-
-	if (!op)
-		return -ENOENT;
-	if (info->size != sizeof(*info))
-		return -EINVAL;
-	mutex_lock(&op->reg->lock);
-	r = dkc_reg_at(op, i);
-	if (r) {
-		const struct dkc_block *b = dkc_block_of(r);
-
-		*info = (struct dk_impl_info){
-			.size = sizeof(*info), .key = r->key, .device = b->device,
-			.is_fallthrough = dkc_is_fallthrough(r),
-			.is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED),
-			.is_active = dkc_top(op, b->dev, r->key, NULL) == r,
-		};
-		dkc_reg_names(r, info->label, info->provider, info->device_name);
-	}
-	mutex_unlock(&op->reg->lock);
-	return r ? 0 : -ENOENT;
-}
-
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r)
 {

@@ -38,17 +38,40 @@ static struct dkc_args *args_copy(const struct dk_op *op, const struct dk_op_dec
 	return args;
 }
 
+/*
+ * True if a value that is stored by one description can be read by the other. The kinds may differ:
+ * a pointer to a program's own type is an object only where DK_OBJECT_TYPES() lists the type.
+ */
+static bool fits(const struct dk_param *p, const struct dk_param *q)
+{
+	/* by kind: an integer, a floating-point number, a pointer, a list, or any other value */
+	static const char class_of[] = "-iiiffpplpp?";
+
+	static_assert(sizeof(class_of) == DK_ARG_OTHER + 2, "each kind has a class");
+	if (p->offset != q->offset || p->size != q->size || p->kind > DK_ARG_OTHER ||
+	    q->kind > DK_ARG_OTHER)
+		return false;
+	if (p->kind == DK_ARG_OBJECT && q->kind == DK_ARG_OBJECT)
+		return p->obj_offset == q->obj_offset;
+	return class_of[p->kind] == class_of[q->kind] || p->kind == DK_ARG_OTHER ||
+	       q->kind == DK_ARG_OTHER;
+}
+
 bool dkc_same_struct(const struct dk_op_decl *a, const struct dk_op_decl *b)
 {
-	const struct dk_param *p = a->param, *q = b->param;
-	u32 n = num_params(a);
+	u32 i = 0, n = num_params(a);
 
 	if (n != num_params(b))
 		return false;
-	for (; n && p->kind == q->kind && p->offset == q->offset && p->size == q->size &&
-	     p->obj_offset == q->obj_offset; p++, q++)
-		n--;
-	return !n;
+	while (i < n && fits(&a->param[i], &b->param[i]))
+		i++;
+	return i == n;
+}
+
+static bool same_param(const struct dk_param *a, const struct dk_param *b)
+{
+	return a->kind == b->kind && a->offset == b->offset && a->size == b->size &&
+	       a->obj_offset == b->obj_offset && dkc_streq(a->name, b->name);
 }
 
 static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl, u64 sig)
@@ -56,11 +79,11 @@ static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl
 	const struct dk_op_decl *copy = &args->decl;
 	u32 i;
 
-	if (!dkc_same_struct(copy, decl) || copy->args_size != decl->args_size ||
+	if (copy->num_params != num_params(decl) || copy->args_size != decl->args_size ||
 	    copy->sig_mark != sig)
 		return false;
 	for (i = 0; i < copy->num_params; i++)
-		if (!dkc_streq(copy->param[i].name, decl->param[i].name))
+		if (!same_param(&copy->param[i], &decl->param[i]))
 			return false;
 	return true;
 }

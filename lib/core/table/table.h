@@ -336,7 +336,10 @@ void dkc_args_free(struct dk_op *op, bool published);
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
-/* True if two declarations describe the same argument struct. Ignores the parameters' names. */
+/*
+ * True if a function that takes the struct which one declaration describes can take the struct that
+ * the other describes. Ignores the parameters' names.
+ */
 bool dkc_same_struct(const struct dk_op_decl *a, const struct dk_op_decl *b);
 /* Returns the hash of a signature, ignoring white space; 0 only for NULL. */
 u64 dkc_sig_hash(const char *sig);
