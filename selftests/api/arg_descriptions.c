@@ -155,6 +155,10 @@ static void struct_of_another_layout_is_refused(void)
 		long more;
 		int *n;
 	} args = { .more = 1 };
+	struct tensor {
+		u64 data[2];
+		struct dk_obj x;
+	} t = { };
 	struct dk_op_decl decl = undescribed();
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
 	struct dk_param param[2];
@@ -187,8 +191,9 @@ static void struct_of_another_layout_is_refused(void)
 	param[1].kind = DK_ARG_OTHER + 1;
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	param[1] = parcel_op.param[1];
-	param[0].obj_offset = 16;
-	args.x = (void *)((char *)&x - 16);
+	param[0].obj_offset = offsetof(struct tensor, x);
+	t.x = x;
+	args.x = (void *)&t;
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	param[0] = parcel_op.param[0];
 	args.x = &x;
