@@ -143,6 +143,7 @@ static void null_arguments(void)
 {
 	struct dk_library lib;
 	struct dk_stat s = { .size = sizeof(s) };
+	struct dk_keyset ks;
 	unsigned int key;
 
 	r_open();
@@ -158,6 +159,10 @@ static void null_arguments(void)
 	REFUSED(dk_library_impl(NULL, r_table, NULL, &t_why), EINVAL, NULL_ARGUMENT, "lib");
 	/* refuses: dk_key_parse EINVAL NULL_ARGUMENT */
 	REFUSED(dk_key_parse(NULL, NULL, 0, &key, &t_why), EINVAL, NULL_ARGUMENT, "name");
+	/* refuses: dk_backend_bit_parse EINVAL NULL_ARGUMENT */
+	REFUSED(dk_backend_bit_parse(NULL, NULL, &key, &t_why), EINVAL, NULL_ARGUMENT, "name");
+	/* refuses: dk_keyset_parse EINVAL NULL_ARGUMENT */
+	REFUSED(dk_keyset_parse(NULL, NULL, &ks, &t_why), EINVAL, NULL_ARGUMENT, "text");
 	REFUSED_ERR(dk_provider_stat(t_reg, NULL, &s), EINVAL);
 	REFUSED_ERR(dk_call_complete(NULL, 0), EINVAL);
 	REFUSED_ERR(dk_hooks_unregister(NULL, &t_why), 0);

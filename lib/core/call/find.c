@@ -241,6 +241,7 @@ int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_r
 {
 	u64 sig = table->kind == DKC_TABLE_FULL ? table->sig : DKC_SIG_UNKNOWN;
 
+	/* the table may be older than the operator's signature */
 	if (sig == DKC_SIG_UNKNOWN)
 		sig = READ_ONCE(op->sig);
 	/* -EPROTOTYPE takes precedence over every other error */

@@ -223,6 +223,8 @@ int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
 {
 	unsigned int b;
 
+	if (!name)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 	if (!parse_backend(l, name, &b))
 		return dkc_refuse(why, DK_WHY_PARSE_BACKEND, name);
 	*backend = b;
@@ -324,6 +326,8 @@ int dk_keyset_parse(const struct dk_layout *l, const char *text,
 	bool printed;
 	u64 set = 0;
 
+	if (!text)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "text");
 	read_word(&r);
 	printed = *r.at == '(' && dkc_streq(r.word, "DispatchKeySet");
 	if (printed) {
