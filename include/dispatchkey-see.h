@@ -123,6 +123,8 @@ struct dk_impl_info {
  *	the same key newest first (SEMANTICS 9.1)
  * @info: filled with the registration; set @info->size first
  *
+ * Exists in userspace and on bare metal, but not in the kernel module.
+ *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size).
  */

@@ -174,6 +174,7 @@ static __always_inline int call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 
 	if (decl->size != sizeof(*decl))
 		return -EPROTOTYPE;
+	/* an initializer would also write @objs, and the padding */
 	x.rq.op = op;
 	x.rq.decl = decl;
 	x.rq.local = local;
