@@ -137,7 +137,6 @@ static int library_add(struct dkc_provider *core, struct dk_library *lib,
 int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 {
 	struct dkc_provider *core;
-	enum dk_key_kind key_kind;
 	struct dkc_library *l;
 	int err;
 
@@ -159,8 +158,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 	dkc_strcpy(l->ns, lib_has_ns(lib) ? lib->ns : "", sizeof(l->ns));
 	err = dkc_provider_lock(lib->prov, &core, why);
 	if (!err) {
-		key_kind = dk_key_kind(core->reg->layout, l->key);
-		if (key_kind == DK_KIND_NONE || key_kind == DK_KIND_SENTINEL)
+		if (!dkc_is_key(core->reg->layout, l->key))
 			err = lib_refuse_key(why, lib);
 		else
 			err = library_add(core, lib, l, why);

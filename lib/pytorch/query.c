@@ -4,14 +4,6 @@
  */
 #include "pytorch.h"
 
-/* True for a number that is not a key or is only a sentinel. */
-static bool no_key(const struct dk_layout *l, unsigned int key)
-{
-	enum dk_key_kind kind = dk_key_kind(l, key);
-
-	return kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL;
-}
-
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 {
 	const struct dkc_reg *r;
@@ -43,7 +35,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
-	if (no_key(op->reg->layout, key))
+	if (!dkc_is_key(op->reg->layout, key))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
@@ -89,7 +81,7 @@ int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
 	l = op->reg->layout;
-	if (no_key(l, key))
+	if (!dkc_is_key(l, key))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
 		return dkc_refuse_key(why, DK_WHY_ALIAS_KEY, l, key);
@@ -109,7 +101,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
 	l = op->reg->layout;
-	if (no_key(l, key))
+	if (!dkc_is_key(l, key))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
@@ -131,7 +123,7 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 	if (!reg)
 		return 0;
 	l = reg->layout;
-	if (!no_key(l, key) && dk_key_kind(l, key) != DK_KIND_ALIAS)
+	if (dkc_is_key(l, key) && dk_key_kind(l, key) != DK_KIND_ALIAS)
 		slot = dk_keyset_slot(l, dk_key_set(l, key));
 	mutex_lock(&reg->lock);
 	r = dkc_deref_locked(reg->fallback[slot], reg);

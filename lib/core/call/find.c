@@ -222,10 +222,9 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 {
 	const struct dk_layout *l = op->reg->layout;
 	u32 device = dkc_device_of(l, req->ks, req->objs, req->n);
-	enum dk_key_kind kind = dk_key_kind(l, req->key);
 	const struct dkc_table *own;
 
-	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
+	if (!dkc_is_key(l, req->key))
 		return -EINVAL;
 	if (table->kind != DKC_TABLE_FULL)
 		return find_without_entry(op, table, DKC_ID_MISSING, req);

@@ -154,6 +154,14 @@ char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME
 void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
 		 const char *to);
 
+/* False for sentinels and for numbers that the layout does not use. */
+static inline bool dkc_is_key(const struct dk_layout *l, unsigned int key)
+{
+	enum dk_key_kind kind = dk_key_kind(l, key);
+
+	return kind != DK_KIND_NONE && kind != DK_KIND_SENTINEL;
+}
+
 static inline u64 dkc_functionality_bit(const struct dk_layout *l, unsigned int f)
 {
 	return 1ULL << (l->nb + f - 1);
