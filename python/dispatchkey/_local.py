@@ -66,6 +66,16 @@ def _keyset(keys: tuple[Keys, ...], layout: Union[str, Layout, None]) -> KeySet:
     return KeySet(*keys, layout=layout)
 
 
+def _saved(state: _abi.dk_local, *sets: str) -> Restore:
+    """Return a function that restores these sets of the state."""
+    values = [getattr(state, name) for name in sets]
+
+    def restore() -> None:
+        for name, value in zip(sets, values):
+            setattr(state, name, value)
+    return restore
+
+
 class Guard:
     """Changes the local state of the thread in a `with` block, or in calls of a function.
 
@@ -113,10 +123,10 @@ def include(*keys: Keys, layout: Union[str, Layout, None] = None) -> Guard:
     added = _keyset(keys, layout)
 
     def change(state: _abi.dk_local) -> Restore:
-        saved = state.included
+        restore = _saved(state, "included")
         included, excluded = _get(state)
         _set(state, included | added.bits, excluded)
-        return lambda: setattr(state, "included", saved)
+        return restore
     return Guard(added.layout, change)
 
 
@@ -125,22 +135,16 @@ def exclude(*keys: Keys, layout: Union[str, Layout, None] = None) -> Guard:
     added = _keyset(keys, layout)
 
     def change(state: _abi.dk_local) -> Restore:
-        saved = state.excluded
+        restore = _saved(state, "excluded")
         included, excluded = _get(state)
         _set(state, included, excluded | added.bits)
-        return lambda: setattr(state, "excluded", saved)
+        return restore
     return Guard(added.layout, change)
-
-
-def _preserved(state: _abi.dk_local) -> Restore:
-    """Return a function that restores both sets."""
-    included, excluded = _get(state)
-    return lambda: _set(state, included, excluded)
 
 
 def preserve(layout: Union[str, Layout] = "v1") -> Guard:
     """Restore both sets at the end of the block (_PreserveDispatchKeyGuard)."""
-    return Guard(Layout(layout), _preserved)
+    return Guard(Layout(layout), lambda state: _saved(state, "included", "excluded"))
 
 
 def force(included: Keys, excluded: Keys = "",
@@ -150,7 +154,7 @@ def force(included: Keys, excluded: Keys = "",
     second = _keyset((excluded,), layout or first.layout)
 
     def change(state: _abi.dk_local) -> Restore:
-        restore = _preserved(state)
+        restore = _saved(state, "included", "excluded")
         _set(state, first.bits, second.bits)
         return restore
     return Guard(first.layout, change)
@@ -174,7 +178,7 @@ def skip_functionalize(layout: Union[str, Layout] = "v1") -> Guard:
 def inference_mode(on: bool = True) -> Guard:
     """Turn inference mode on or off, with the keys of layout v1 (InferenceMode)."""
     def change(state: _abi.dk_local) -> Restore:
-        restore = _preserved(state)
+        restore = _saved(state, "included", "excluded")
         lib.dk_local_set_inference(state, on)
         return restore
     return Guard(Layout(), change)
@@ -189,9 +193,9 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Guard:
         raise error(-result, "the backend has no autocast key", "BAD_KEY", backend.name)
 
     def change(state: _abi.dk_local) -> Restore:
-        saved = state.excluded
+        restore = _saved(state, "excluded")
         lib.dk_local_set_autocast(state, number, on)
-        return lambda: setattr(state, "excluded", saved)
+        return restore
     return Guard(Layout(), change)
 
 
