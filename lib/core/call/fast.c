@@ -44,7 +44,7 @@ static __always_inline bool device_of_first(u64 ks, unsigned long b,
 {
 	const struct dk_obj *o = packed_objs(packed) ? objs[0] : NULL;
 
-	if (unlikely(!dk__is_on(o, ks, b, 0) || o->flags == DK_OBJ_LIST))
+	if (unlikely(!dk__is_on(o, ks, b, 0) || o->device == DK_DEVICE_LIST))
 		return false;
 	*device = o->device;
 	return true;
