@@ -152,11 +152,11 @@ static noinline int call_by_description(struct dk_extract *x)
 {
 	const struct dk_op_decl *decl = x->rq.decl;
 	struct dk_op *op = x->rq.op ? x->rq.op : READ_ONCE(decl->op);
-	int err;
+	int err = 0;
 
 	if (!decl->param) {
-		err = x->rq.op || (dkc_is_bound(op) && !READ_ONCE(op->stale)) ?
-		      0 : dkc_op_pin(x->rq.decl, &op);
+		if (!x->rq.op && (!dkc_is_bound(op) || READ_ONCE(op->stale)))
+			err = dkc_op_pin(x->rq.decl, &op);
 		if (err)
 			return err;
 		rcu_read_lock();
