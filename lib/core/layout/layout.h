@@ -140,7 +140,9 @@ static inline const struct dk_layout *dkc_layout(const struct dk_layout *l)
 void dkc_layout_get(const struct dk_layout *l);
 void dkc_layout_put(const struct dk_layout *l);
 
-/* names.c: return the functionality or backend with this name, or 0. */
+/* names.c: returns the prefix of the runtime keys of a per-backend functionality. */
+const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f);
+/* Return the functionality or backend with this name, or 0. */
 unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name);
 unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
 /* Finds a key by its name in PyTorch's source. */

@@ -12,8 +12,7 @@ static char *join(char buf[DK_NAME_MAX], const char *a, const char *b)
 	return buf;
 }
 
-/* Returns the prefix of the runtime keys of a per-backend functionality. */
-static const char *key_prefix(const struct dk_layout *l, unsigned int f)
+const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f)
 {
 	if (f == l->role[DKC_ROLE_DENSE])
 		return "";
@@ -29,7 +28,7 @@ char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME
 	if (key < l->nf)
 		return join(buf, l->functionality_names[key], "");
 	if (key > l->nf && key < l->first_alias)
-		return join(buf, key_prefix(l, at.f),
+		return join(buf, dkc_key_prefix(l, at.f),
 			    at.b ? l->backend_names[at.b] : l->sentinel);
 	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
 		return join(buf, l->alias_names[key - l->first_alias], "");
