@@ -21,11 +21,11 @@ bool dkc_has_word(const char *list, const char *word);
  * a NUL. Does not split a UTF-8 character. Returns the new length.
  */
 size_t dkc_end_cut(char *text, size_t len);
-/* Copies @src with a NUL. A text that does not fit is cut off and ends in "...". */
+/* Copies @src and its NUL. A text that does not fit is cut off, and then ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
 /* Like dkc_strcpy(), but copies only the first @n characters of @src. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
-/* Concatenates the parts. A text that does not fit is cut off after a word and ends in "...". */
+/* Joins the parts. Cuts off a text that does not fit, after a word if possible, and adds "...". */
 void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
 bool dkc_strcaseeq(const char *a, const char *b);
 /* True if the @n characters at @s are a valid name for a key or backend. */
@@ -45,15 +45,15 @@ void dkc_put_dec(struct dkc_text *t, unsigned int n);
 /* Terminates the text with NUL and returns @len. */
 size_t dkc_put_end(struct dkc_text *t);
 
-/* Fills @why, which may be NULL, and returns the negative errno of the reason. */
+/* Stores reason and @name in @why, which may be NULL. Returns the reason's negative errno. */
 int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);
-/* Like dkc_refuse(), but with the name that dkc_join() makes of the parts. */
+/* Like dkc_refuse(). The name is the text that dkc_join() makes of the parts. */
 int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
 		      const char *const *part, unsigned int n);
 int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n);
 /* Stores DK_WHY_NONE in @why, which may be NULL, and returns 0. */
 int dkc_accept(struct dk_diag *why);
-/* Like dkc_refuse(), but for a request that succeeds. */
+/* Like dkc_refuse(), for a request that succeeds: returns no errno. */
 void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name);
 
 #endif /* _DKC_BASE_H */

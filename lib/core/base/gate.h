@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The gate records the function and the provider of a call in flight. A call enters the gate
- * in its read-side critical section, and ends the section before the function runs. If the
- * section lasts until the function returns, it protects the provider, and the call does not
- * enter the gate. In userspace the slot of a call on the fast path is a record of the gate, too.
- * Draining, dk_provider_inside() and the test for -EDEADLK read the records. The gate is in
- * kmod/gate.c for the kernel, lib/gate.c for userspace and lib/compat/bare for bare metal.
+ * The gate records calls in flight: the function and the provider of each call. Unregistering
+ * reads the records to find the calls that it must wait for. A call enters the gate inside its
+ * read-side critical section, and ends the section before the function runs. Calls of atomic
+ * operators in the kernel and on bare metal do not enter the gate. Their section lasts until the
+ * function returns, and protects the provider. The gate is in kmod/gate.c for the kernel,
+ * lib/gate.c for userspace and lib/compat/bare/bare.c for bare metal.
  *
  * Each world.h defines:
  *
- * dkc_section_is_gate() True if a call's read-side critical section protects the provider.
- *			Takes the operator's flags.
- * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
- *			operator.
+ * dkc_section_is_gate() Takes the operator's flags. True if calls stay in their read-side
+ *			critical section instead of entering the gate.
+ * dkc_slots_are_gate()	True in userspace: the slot that dk__begin() reserves is also the
+ *			record of the call.
  * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel the slot points to the
  *			storage that is passed.
- * dkc_gate_owns()	False if another thread has entered the call with this storage, where this
- *			is known.
- * dkc_num_forks()	The number of forks between the first process and this one.
- * dkc_is_out()		True if the table is only a placeholder, because the call has neither a
- *			slot nor a read-side critical section.
+ * dkc_gate_owns()	False if another thread has entered the call with this storage. Always
+ *			true in the kernel and on bare metal, which do not record the thread.
+ * dkc_num_forks()	A number that is incremented in each child of fork().
+ * dkc_is_out()		True for the placeholder that dk__begin() passes instead of a table if
+ *			the call has neither a slot nor a read-side critical section.
  * dkc_has_fast_calls()	True if calls can take the fast path at all.
  */
 #ifndef _DKC_GATE_H
@@ -45,10 +45,10 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 }
 
 /*
- * Called with the list's lock held. By mistake, a caller may have initialized @d again while
- * a call was deferred with @d. If no other call was deferred after that call, @d is still
- * first in the list. In that case, this function keeps @d in the list for the earlier call,
- * and returns -EBUSY.
+ * Called with the list's lock held. Returns -EBUSY if a call is already deferred with @d. A caller
+ * may have initialized @d again by mistake, so that @d only looks unused. This is noticed if @d is
+ * still first in the list, because no call was deferred after the first one. @d then stays in the
+ * list.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
@@ -80,9 +80,9 @@ static inline void dkc_deferred_unlink(struct dk_deferred *d)
 }
 
 /*
- * Called under the gate's lock or, in the kernel, in a read-side critical section. Must not
- * block, and must not enter or leave the gate. The call may return at any time, so @in->reg and
- * @in->op are valid only if the caller keeps them from being freed.
+ * Called under the gate's lock or, in the kernel, in a read-side critical section. Must not block,
+ * and must not enter or leave the gate. The call may return at any time. So @in->reg and @in->op
+ * may be used only if something keeps them from being freed, such as the registry's lock.
  */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
@@ -113,26 +113,25 @@ int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);
 void dkc_gate_leave(u64 *storage);
 /* True if @match returns true for a call in flight of the calling thread. */
 bool dkc_gate_mine(dkc_inside_fn match, void *data);
-/* True if @match returns true for any call in flight, or for a deferred call of @prov. */
+/* True if @match returns true for a call in flight, or for a deferred call of @prov. */
 bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
 /*
- * dkc_gate_defer() adds the call of the running function to the deferred calls. Fails with -EBUSY
- * if a deferred call already uses @d. dkc_gate_complete() traces @result, and then removes @d:
- * after the removal the function may be freed. Returns false if @d was removed before. In the
+ * dkc_gate_defer() adds the call of the running function to the deferred calls. It fails with
+ * -EBUSY if a deferred call already uses @d. dkc_gate_complete() traces @result and then removes
+ * @d; from then on the function may be freed. It returns false if @d was removed before. In the
  * kernel dkc_gate_complete() may be called in any context but NMI.
  */
 int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dk_deferred *d, int result);
 /*
  * Waits until @match returns false for all calls. Returns false if the deadline passes first; a
- * @deadline of 0 means none. Calls @match again when a call of @prov returns or is completed,
- * and on dkc_gate_wake(@reg).
+ * @deadline of 0 means none. In the kernel, calls @match again when a call of @prov returns or is
+ * completed, and on dkc_gate_wake(@reg). Elsewhere, polls.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline);
 /*
- * Makes the waiters of a registry call their match functions again, after a change that can affect
- * the results of these functions.
+ * Makes all waiters of a registry call @match again. Called after a change that can affect @match.
  */
 void dkc_gate_wake(const void *reg);
 /*

@@ -94,7 +94,7 @@ void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
 	}
 	if (!n)
 		return;
-	/* The last word is cut off as a whole, unless it fills half of the buffer. */
+	/* Cut off after the last space, unless there is none in the second half of the buffer. */
 	for (at = strlen(text); at > size / 2; at--) {
 		if (text[at - 1] == ' ') {
 			dkc_strcpy(text + at, "...", size - at);

@@ -12,8 +12,9 @@
  *
  * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. In userspace the table is freed only
  *			when no slot points into it.
- * dkc_flush_retired()	If kvfree_rcu() has collected much memory, frees the memory. The
- *			caller must hold no lock, but may be in a read-side critical section.
+ * dkc_flush_retired()	In userspace, frees the memory that kvfree_rcu() has collected, if it is
+ *			a lot. The caller must hold no lock. Inside a read-side critical
+ *			section it does nothing.
  * dkc_now()		Returns the time in ms, for deadlines; never 0.
  * dkc_notice_wait()	Reports that unregistering or a change of state waits for a call: in
  *			the kernel's log, or on stderr. Called every DKC_NOTICE_MS, with no lock
@@ -21,8 +22,8 @@
  * dkc_misuse()		Reports a mistake of the caller: in the kernel's log, or on stderr.
  *			Async-signal-safe. Takes the name of an operator, and the text
  *			that follows the name.
- * dkc_call_map_wait()	Called before a wait that only the calls of a provider can end. In the
- *			kernel, lockdep reports possible deadlocks.
+ * dkc_call_map_wait()	Called before waiting for the calls of a provider. In the kernel it lets
+ *			lockdep report possible deadlocks.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
@@ -100,11 +101,11 @@ void dkc_grace_end(struct dkc_grace *g);
 
 /*
  * A block of DKC_COUNTS counters. dkc_count_add() increments the counter that dkc_count_at()
- * returns. dkc_count_add() writes no cache line that another CPU or thread writes. While the block
- * exists, dkc_count_add() may be used wherever a call may be made. dk__add_count() does the same
- * for a call with a slot of dk__begin(). dkc_counts_sum() adds up all CPUs or threads.
- * dkc_counts_init() returns false if allocation fails. dkc_counts_lost() returns the number of
- * increments, of all counters, that threads dropped because they had no memory for counters.
+ * returns, in any context in which calls may be made. It writes no cache line that another CPU or
+ * thread writes. dk__add_count() does the same for a call with a slot of dk__begin().
+ * dkc_counts_sum() adds up the counts of all CPUs or threads. dkc_counts_init() returns false if
+ * allocation fails. dkc_counts_lost() returns how many increments, of any counter, were lost
+ * because a thread had no memory for its counters.
  */
 bool __must_check dkc_counts_init(struct dkc_counts *c, bool may_sleep);
 void dkc_counts_destroy(struct dkc_counts *c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Implements the algebra of keysets: SEMANTICS 2 to 4. Bits outside the layout's full set are
- * preserved but never select a key. So every slot that these functions return exists.
+ * Implements the algebra of keysets: SEMANTICS 2 to 4. Bits that the layout does not define are
+ * kept in results, but never select a key. So every slot that these functions return exists.
  */
 #include "layout.h"
 
@@ -40,7 +40,7 @@ int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int k
 	return dk_keyset_has_all(ks, dk_key_set(l, key));
 }
 
-/* With this formula, which is PyTorch's, the set after Undefined lacks the highest backend. */
+/* This is PyTorch's formula. By this formula, the set after Undefined lacks the highest backend. */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key)
 {
 	l = dkc_layout(l);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Layouts: the names, numbers and sets of the keys, and the algebra of keysets. Layout v1 is
- * a constant. For other layouts lib/pytorch parses a text and derives the rest.
+ * Layouts: the names, numbers and sets of the keys, and the algebra of keysets. Layout v1 is a
+ * constant. For other layouts, lib/pytorch/ reads the names from a text and computes the rest.
+ * "SEMANTICS 1.2" in comments is section 1.2 of Documentation/semantics.rst.
  */
 #ifndef _DKC_LAYOUT_H
 #define _DKC_LAYOUT_H
@@ -34,7 +35,7 @@ static inline bool dkc_alias_has_undefined(enum dkc_alias alias)
 	       alias == DKC_ALIAS_IMPLICIT;
 }
 
-/* The functionalities that the rules name. */
+/* The functionalities that the code refers to. Their numbers depend on the layout. */
 enum dkc_role {
 	DKC_ROLE_DENSE,
 	DKC_ROLE_NESTED_TENSOR,
@@ -70,26 +71,26 @@ enum dkc_constant {
 };
 
 struct dk_layout {
-	/* from the text of the layout: lib/pytorch/parse.c */
+	/* read from the text of the layout by lib/pytorch/parse.c */
 	const char *name;
 	const char *backend_names[DKC_MAX_BACKENDS + 1];	/* "CPU" */
 	const char *backend_bits[DKC_MAX_BACKENDS + 1];	/* "CPUBit" */
 	const char *functionality_names[DKC_MAX_FUNCTIONALITIES];
 	const char *functionality_prints[DKC_MAX_FUNCTIONALITIES];
-	const char *alias_names[DKC_MAX_ALIASES];	/* in the order of their keys */
+	const char *alias_names[DKC_MAX_ALIASES];	/* in the order of the keys' numbers */
 	u64 per_backend;		/* bit f: functionality f is per backend */
 	u16 nb;				/* backends, 1..nb */
 	u16 nf;				/* functionalities, 0..nf-1 */
 	u16 num_aliases;
-	const char *sentinel;		/* in names of StartOf keys, in place of a backend */
-	const char *unnamed;		/* name that StartOf keys are printed with, or NULL */
+	const char *sentinel;		/* in names of sentinel keys, instead of a backend's name */
+	const char *unnamed;		/* if not NULL, all sentinel keys are printed as this */
 	u16 strict[DKC_MAX_FUNCTIONALITIES];	/* backends that PyTorch's parser accepts */
 	u64 legacy_dropped;		/* bit f: dk_legacy_extract() ignores functionality f */
 	u64 implicit_also;		/* bit f: CompositeImplicitAutograd also includes f */
 	u32 other_autograd;		/* bit b - 1: backend b uses AutogradOther */
 	bool has_strict;		/* @strict is known */
 	bool has_legacy;
-	bool has_sets;			/* alias sets and the maps of SEMANTICS 4.4 are known */
+	bool has_sets;			/* alias sets, and the maps of SEMANTICS 4.4, are known */
 	bool batched_empty;		/* FuncTorchBatchedDecomposition stands for no key */
 	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
 	bool trimmed;			/* tables are trimmed: SEMANTICS 1.8 */
@@ -97,13 +98,13 @@ struct dk_layout {
 	bool counted;			/* made by dk_layout_parse() */
 	atomic_long_t users;		/* references, if @counted */
 
-	/* derived */
+	/* computed from the members above by lib/pytorch/derive.c */
 	bool has_tables;		/* registries may use the layout */
-	u16 num_entries;		/* slots */
+	u16 num_entries;		/* number of slots */
 	u16 first_alias;		/* key number */
-	u16 num_blocks;			/* blocks; each has a StartOf key and runtime keys */
+	u16 num_blocks;			/* blocks: a sentinel key and the runtime keys after it */
 	u8 block[DKC_MAX_FUNCTIONALITIES];	/* functionality, by block */
-	u16 start[DKC_MAX_FUNCTIONALITIES];	/* StartOf key, by functionality */
+	u16 start[DKC_MAX_FUNCTIONALITIES];	/* sentinel key, by functionality */
 	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* first slot, by functionality */
 	u8 slot_functionality[DKC_MAX_ENTRIES];
 	/*
@@ -116,12 +117,12 @@ struct dk_layout {
 	u16 trimmed_slot[DKC_TRIMMED_ENTRIES];
 	u64 backend_mask;
 	u64 full;
-	u16 role[DKC_NUM_ROLES];	/* functionality, or 0 */
-	u16 alias_key[DKC_NUM_ALIASES];	/* key number, or 0 */
-	u64 alias_set[DKC_NUM_ALIASES];		/* the sets that the rules use */
-	u64 constant[DKC_NUM_CONSTANTS];	/* or 0 */
+	u16 role[DKC_NUM_ROLES];	/* the functionality with this role, or 0 */
+	u16 alias_key[DKC_NUM_ALIASES];	/* the number of the key, or 0 */
+	u64 alias_set[DKC_NUM_ALIASES];		/* the keys that the alias stands for */
+	u64 constant[DKC_NUM_CONSTANTS];	/* the set, or 0 if the layout has none */
 	u16 autocast[DKC_MAX_BACKENDS + 1];	/* functionality, by backend */
-	/* bit b - 1: PyTorch maps the autograd key of backend b to a set that is not empty */
+	/* bit b - 1: the inverse map of SEMANTICS 4.4 contains the autograd key of backend b */
 	u64 from_autograd;
 };
 
@@ -133,10 +134,7 @@ static inline const struct dk_layout *dkc_layout(const struct dk_layout *l)
 	return l ? l : &dkc_v1;
 }
 
-/*
- * layout.c: take or drop a reference to a layout of dk_layout_parse(). Other layouts have no
- * reference count.
- */
+/* layout.c: take or drop a reference. Only layouts of dk_layout_parse() are counted. */
 void dkc_layout_get(const struct dk_layout *l);
 void dkc_layout_put(const struct dk_layout *l);
 
@@ -186,8 +184,8 @@ struct dkc_place {
 };
 
 /*
- * layout.c: returns the functionality and the backend of a key. For the end sentinel, which is the
- * key after the functionality keys, @f is the number of the sentinel.
+ * layout.c: returns the functionality and the backend of a key. For key number @nf of a layout,
+ * which is a sentinel and no functionality, @f is @nf.
  */
 struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key);
 
@@ -203,7 +201,11 @@ static inline unsigned int dkc_width(const struct dk_layout *l, unsigned int f)
 	return dkc_is_per_backend(l, f) ? l->nb : 1;
 }
 
-/* layout.c: returns the slot of a runtime key. For @b 0, returns the slot of the first backend. */
+/*
+ * layout.c: returns the slot of a runtime key: the runtime keys are numbered from 0 in the order of
+ * the table's entries (SEMANTICS 3). For @b 0, returns the slot of the first backend. The slots
+ * that record calls (lib/gate.c) are something else.
+ */
 unsigned int dkc_slot(const struct dk_layout *l, unsigned int f, unsigned int b);
 
 static inline unsigned int dkc_table_entries(const struct dk_layout *l)
@@ -222,7 +224,10 @@ unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b
 unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot);
 bool dkc_has_entry(const struct dk_layout *l, unsigned int slot);
 
-/* Returns the slot of an entry, or a number above all slots if the layout lacks the entry's key. */
+/*
+ * Returns the slot of a table entry. For an entry of a trimmed table whose key the layout lacks,
+ * returns a number above all slots.
+ */
 static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned int entry)
 {
 	return l->trimmed ? l->trimmed_slot[entry] : entry;
@@ -234,8 +239,9 @@ bool dkc_is_private(const struct dk_layout *l, unsigned int b);
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
- * Like dkc_refuse(), but with the name of a key. This function formats the name, so its callers
- * need no buffer on their stack. A caller that only sets a remark in @why ignores the result.
+ * Like dkc_refuse(), but with the name of a key. The buffer for the name is on this function's
+ * stack and not on the caller's. If the request succeeds and @why is only a remark, the caller
+ * ignores the result.
  */
 int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 		   const struct dk_layout *l, unsigned int key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Reads and changes local state: single keys, and modes that include or exclude several keys. */
+/* Reads and changes the local state: single keys, and modes that change several keys. */
 #include "layout.h"
 
 const struct dk_local dk_local_default = { 0, 0, 0, 0 };

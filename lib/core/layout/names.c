@@ -73,10 +73,7 @@ const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
 	return backend <= l->nb ? l->backend_bits[backend] : "UNKNOWN_BACKEND_BIT";
 }
 
-/*
- * True if PyTorch's parser accepts the key. The parser accepts only some of the keys that PyTorch
- * prints.
- */
+/* True if PyTorch's own parser accepts the key. It rejects many keys that PyTorch prints. */
 static bool parses_strictly(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int b = dk_key_backend(l, key);
@@ -117,8 +114,8 @@ static bool find_key(const struct dk_layout *l, const char *name,
 }
 
 /*
- * Replaces names that are only enumerators in PyTorch's source: PyTorch neither prints nor parses
- * them.
+ * Returns the printed name for a name that is only a second enumerator of the key in PyTorch's
+ * source. PyTorch neither prints nor parses such names.
  */
 static const char *enumerator_alias(const char *name)
 {
@@ -178,7 +175,7 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 		return true;
 	if (!l->privateuseone)
 		return false;
-	/* a name that is cut off here matches no key, because the names of keys are shorter */
+	/* a result that is cut off matches no key: all names of keys are shorter */
 	dkc_replace(buf, name, "PRIVATEUSEONE", "PrivateUse1");
 	return find_key(l, buf, flags, key);
 }
@@ -284,8 +281,8 @@ static bool parse_hex(const char *digits, u64 *bits)
 }
 
 /*
- * A key takes precedence over a backend of the same name. Alias keys are refused: they have no
- * bits, so an alias key in a set is most likely a mistake.
+ * A key takes precedence over a backend of the same name. Refuses alias keys: they have no bits, so
+ * an alias key in a set is most likely a mistake.
  */
 static bool parse_word(const struct dk_layout *l, const char *word, u64 *bits)
 {
