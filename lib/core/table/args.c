@@ -39,12 +39,13 @@ static struct dkc_args *args_copy(const struct dk_op *op, const struct dk_op_dec
 }
 
 /*
- * True if a value that is stored by one description can be read by the other. The kinds may differ:
- * a pointer to a program's own type is an object only where DK_OBJECT_TYPES() lists the type.
+ * True if a value that was stored by one description can be read by the other. The kinds may
+ * differ. For example, a pointer to a type of the program is described as an object only in source
+ * files whose DK_OBJECT_TYPES() lists the type.
  */
 static bool fits(const struct dk_param *p, const struct dk_param *q)
 {
-	/* by kind: an integer, a floating-point number, a pointer, a list, or any other value */
+	/* classes of kinds: integer, floating-point number, pointer, list, any other value */
 	static const char class_of[] = "-iiiffpplpp?";
 
 	static_assert(sizeof(class_of) == DK_ARG_OTHER + 2, "each kind has a class");
@@ -88,7 +89,7 @@ static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl
 	return true;
 }
 
-/* A definition without a description needs a copy only if an earlier one had a description. */
+/* A definition without a description needs a copy only if an earlier definition had one. */
 int dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl, struct dkc_args **out)
 {
 	struct dkc_args *args = dkc_deref_locked(op->args, op->reg);
@@ -159,10 +160,7 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 	return &args->decl;
 }
 
-/*
- * The copy stays valid after the read-side critical section: the operator is not freed while its
- * call runs.
- */
+/* The copy stays valid after the section: an operator is not freed while its call runs. */
 static const struct dkc_args *args_of_call(const struct dk_call *c)
 {
 	const struct dk_frame *f = dk_call_frame(c);
@@ -206,8 +204,8 @@ bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig)
 }
 
 /*
- * Returns the first known signature of the operator, even that of a definition that may still
- * be cancelled. @op->sig, which readers use, never changes once it is set.
+ * If @op->sig is not set yet, the signature is that of the definition, which may still be
+ * cancelled, or that of the newest function that has one. Once set, @op->sig never changes.
  */
 u64 dkc_op_sig(const struct dk_op *op)
 {

@@ -46,10 +46,7 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 	return r;
 }
 
-/*
- * Counts the runs: consecutive entries for the same operator. Stops at an entry of unexpected size,
- * which is refused later.
- */
+/* Counts the runs. Stops at an element of unexpected size, which is refused later. */
 static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
 {
 	unsigned int i, runs = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Builds the indexes of tables: the id of the function that serves each entry, and the masks. The
- * rules are applied in the order of precedence, each to a whole set of slots. The result for each
- * entry is the same as that of dkc_evaluate().
+ * Builds the indexes of tables: for each entry, the id of what serves it; and the masks. Each rule
+ * is applied to a whole set of slots, in the order of precedence. The result is the same as if
+ * dkc_evaluate() evaluated each entry by itself.
  *
  * An index depends only on the slots and alias keys at which functions are registered, and on the
- * slots of backend fallbacks. These are collected first, and form the index key. Tables with equal
+ * slots of backend fallbacks. These form the index key, which is collected first. Tables with equal
  * index keys share an index, so most tables need no index of their own.
  */
 #include "table.h"
@@ -29,7 +29,7 @@ static bool slot_in(const u64 *slots, unsigned int slot)
 
 /* ---- backend fallbacks --------------------------------------------------------- */
 
-/* Reads the fallbacks for the operators of a class. Returns true if one has changed. */
+/* Reads the fallbacks for atomic or for other operators. Returns true if one has changed. */
 static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 {
 	struct dkc_scratch *sc = reg->scratch;
@@ -52,9 +52,10 @@ static bool fallbacks_update(struct dk_registry *reg, bool atomic)
 }
 
 /*
- * It is enough to compare the sets of slots. One change never replaces the fallback of a provider
- * by that of another. So if a slot has a function before and after a change, it is the same
- * function. A fallthrough may be replaced by another one, but no table points to fallthroughs.
+ * It is enough to compare the sets of slots. A change never replaces the fallback of one provider
+ * by that of another, so a slot that has a function before and after the change still has the same
+ * function. A fallthrough may replace another one, but a table does not point to fallbacks that are
+ * fallthroughs.
  */
 bool dkc_fallbacks_changed(struct dk_registry *reg)
 {
@@ -80,8 +81,8 @@ bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_tabl
 	for (i = 0; i < reg->scratch->words; i++)
 		any |= table->index->open[i] & f->changed[i];
 	/*
-	 * The table of a device may have other slots in @open than @table, because rule 4 depends
-	 * on the functions of the device.
+	 * The tables of devices can have other slots in @open than @table: the functions of a
+	 * device can bar CompositeImplicitAutograd (rule 4) from other slots.
 	 */
 	return any || table->devices;
 }
@@ -168,7 +169,7 @@ static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r,
 /* Adds a registration, unless a newer one at the same key was added before. */
 static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, const struct dkc_reg *r)
 {
-	/* a building block has no slot and stands for all backends */
+	/* a registration at a building block has no slot, and stands for all backends */
 	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;
 
 	dkc_work(DKC_WORK_FUNCTIONS, 1);
@@ -189,8 +190,8 @@ static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, const str
 }
 
 /*
- * Some autograd keys are not served by CompositeImplicitAutograd, because of rules 4 and 6. Adds
- * these keys to the index key.
+ * Adds to the index key the autograd keys that CompositeImplicitAutograd does not serve, because of
+ * rule 4 (barred) or rule 6 (ambiguous).
  */
 static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 {
@@ -203,10 +204,7 @@ static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 	sc->key->barred = sc->dense & l->from_autograd;
 }
 
-/*
- * Collects the index key for an operator's table or, if @first is the first registration of a
- * device, for the operator's table for that device.
- */
+/* Collects the index key for the table that dkc_index_get() describes. */
 static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -231,14 +229,14 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 
 /* ---- rules -------------------------------------------------------------------------- */
 
-/* Removes the slots where CompositeImplicitAutograd is barred or ambiguous. */
+/* Removes from @slots those at which CompositeImplicitAutograd is barred or ambiguous. */
 static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *slots,
 		       u8 *ids)
 {
 	unsigned int other = l->offset[l->role[DKC_ROLE_AUTOGRAD_OTHER]];
 	unsigned int first = l->offset[l->role[DKC_ROLE_AUTOGRAD]], b;
 
-	/* CompositeExplicitAutograd bars all slots, but AutogradOther may still be ambiguous */
+	/* a function at CompositeExplicitAutograd bars all slots, but does not prevent ambiguity */
 	if (sc->alias[DKC_ALIAS_EXPLICIT])
 		memset(slots, 0, sc->words * sizeof(slots[0]));
 	if (sc->key->nested)
@@ -248,15 +246,12 @@ static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *s
 			slot_remove(slots, first + b);
 	if (!sc->key->ambiguous)
 		return;
-	/* if a function serves AutogradOther, its id replaces this one later */
+	/* if a function is registered at AutogradOther, number_group() overwrites this id */
 	ids[other] = DKC_ID_AMBIGUOUS;
 	slot_remove(sc->unserved, other);
 }
 
-/*
- * An alias serves those of its slots that no rule of higher precedence serves. Returns true if the
- * alias serves any slot.
- */
+/* Assigns to an alias those of its slots that are still unserved. Returns true if there are any. */
 static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
 			enum dkc_alias alias, u8 *ids)
 {
@@ -308,8 +303,8 @@ static unsigned int number_group(const struct dkc_scratch *sc, enum dkc_group gr
 }
 
 /*
- * Excludes the functionalities whose entries are fallthroughs from the masks. A per-backend
- * functionality is excluded only from the mask of the entry's backend.
+ * Removes from the masks the functionalities whose entries are fallthroughs. A per-backend
+ * functionality is removed only from the mask of the entry's backend.
  */
 static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 			struct dkc_index *index)
@@ -328,10 +323,7 @@ static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 		index->mask[i] = all & ~index->mask[i];
 }
 
-/*
- * Applies the rules of aliases and fallthroughs. After that, only fallbacks can serve the slots in
- * @open.
- */
+/* Applies all rules but that of fallback functions. Sets @open to the slots left for fallbacks. */
 static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
 			struct dkc_index *index, u8 *ids)
 {
@@ -428,7 +420,7 @@ struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_reg *fi
 
 	dkc_assert_writer(op->reg);
 	collect_key(op, first);
-	/* most operators have the same fallbacks, so the hash does not include these */
+	/* the hash does not include the fallbacks: most operators have the same ones */
 	hash = index_hash(sc->key, index_key_size(sc->words, DKC_GROUPS));
 	bucket = &reg->indexes[hash % DKC_BUCKETS];
 	for (index = *bucket; index; index = index->next) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Defines constant tables: for operators that are not defined or whose registry is shut down,
- * and for calls that must take the slow path.
+ * Defines constant tables. They are published in place of full tables: for operators that are not
+ * defined, after the registry is shut down, or to send all calls to the slow path.
  */
 #include "table.h"
 

@@ -3,11 +3,11 @@
  * The evaluator applies PyTorch's rules of precedence to one table entry: SEMANTICS 7.2.
  *
  * Explanations use the evaluator, and so do calls of operators whose table could not be built.
- * Tests compare tables with its results.
+ * Tests compare tables with the results of the evaluator.
  */
 #include "rules.h"
 
-/* The first half of a change adds a block to views, or removes it from them. */
+/* Views that begin after the first half of a change (@changes is then odd) include the change. */
 static bool is_in_view(const struct dkc_block *b, const struct dkc_view *v)
 {
 	switch (READ_ONCE(b->state)) {

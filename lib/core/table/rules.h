@@ -21,8 +21,8 @@ struct dkc_at {
 /* The result of one rule for an entry. */
 struct dkc_rule_result {
 	enum dk_verdict verdict;
-	unsigned int key;	/* the key of the registrations that the rule tests */
-	struct dkc_pick pick;	/* what serves the entry; for rule 4, what bars the alias */
+	unsigned int key;	/* the key that is tested; rule 4: the barred alias */
+	struct dkc_pick pick;	/* the function that serves; rule 4: the one that bars */
 };
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,

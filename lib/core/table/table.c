@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Tables. A table has an index, which other tables may share, and functions, including backend
- * fallbacks. The index has the masks, and a byte for each entry, which selects its function.
+ * Builds and frees tables. A table has functions, including backend fallbacks, and an index, which
+ * other tables may share. The index has the masks and, for each entry, a byte that selects the
+ * entry's function.
  */
 #include "table.h"
 
@@ -39,10 +40,7 @@ static void table_fill(const struct dk_op *op, struct dkc_table *table)
 	}
 }
 
-/*
- * Returns the lowest id of a function that the fast path calls directly, or a constant such as
- * DK__NOT_DIRECT.
- */
+/* Returns the lowest id that the fast path calls directly, or a constant like DK__NOT_DIRECT. */
 static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 {
 	u32 bits = dkc_slots_are_gate() || (op->flags & DK_OP_ATOMIC) ? 0 : DK__GATES;
@@ -122,7 +120,7 @@ static void device_tables_insert(struct dkc_device_tables *tab, u32 number,
 	tab->slot[i].table = table;
 }
 
-/* Returns the number of devices that have functions for an operator. */
+/* Returns the number of devices whose functions may serve calls of an operator. */
 static u32 num_devices_of(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
@@ -148,8 +146,8 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Makes device tables of @size slots, and fills all slots with @none, which is NULL if its
- * allocation failed. On failure, returns NULL and frees @none.
+ * Makes device tables of @size slots, and stores @none, the table for objects on no such device, in
+ * all slots. Returns NULL if @none is NULL or the allocation fails; then @none is freed.
  */
 static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
 						    const struct dkc_table *none, bool may_sleep)
@@ -171,10 +169,7 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/*
- * True if, with @size slots, each device gets the slot that its calls read first. @size is at most
- * 64.
- */
+/* True if calls find each device without a search in a table of @size slots, at most 64. */
 static bool all_in_place(const struct dk_op *op, u32 size)
 {
 	const struct dkc_reg *r = NULL;
@@ -190,8 +185,8 @@ static bool all_in_place(const struct dk_op *op, u32 size)
 }
 
 /*
- * Returns a number of slots of which at most half will be used. Returns up to four times as many
- * slots if this lets calls find every device without a search.
+ * Returns a number of slots of which @n devices use at most half. If up to four times as many slots
+ * avoid all collisions, returns that number, so that calls find each device without a search.
  */
 static u32 num_slots_for(const struct dk_op *op, u32 n)
 {
@@ -227,16 +222,19 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 	if (!table)
 		return;
 	tab = (struct dkc_device_tables *)dkc_table_devices(table);
-	/* Drop @table first: a slot that points to @table also protects the device tables. */
+	/*
+	 * Drop @table first: in userspace, a slot that points to @table also protects the device
+	 * tables.
+	 */
 	table_drop(reg, table, published);
 	if (tab)
 		device_tables_drop(reg, tab, published);
 }
 
 /*
- * Returns a table without entries that points to the device tables and has the index of @one, which
- * is one of them. A call need not look up its keyset again if the table of its device has the same
- * index.
+ * Returns a table without entries. It points to the device tables, and has the index of one of
+ * them, @one. If the table of a call's device has this index, too, the call need not look up its
+ * keyset again.
  */
 static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_device_tables *tab,
 					  const struct dkc_table *one, bool may_sleep)

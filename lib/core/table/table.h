@@ -25,15 +25,15 @@ struct dkc_reg *dkc_next_reg(const struct dkc_reg *r);
 u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l);
 
 /*
- * Returns the index of the counter of @r in the struct dkc_numbers of its block. For a fallback,
- * returns the index in the struct dkc_numbers of an operator.
+ * Returns the index of the counter of @r in a struct dkc_numbers: in that of the block or, for a
+ * fallback, in that of the operator that the fallback serves.
  */
 static inline u32 dkc_place_of(const struct dkc_reg *r)
 {
 	return dkc_block_of(r)->fallback ? r->slot : r->place;
 }
 
-/* Ends a walk of registrations at the first one of a device. */
+/* Ends a walk before the registrations of devices: returns NULL if @r is one of these, else @r. */
 static inline struct dkc_reg *dkc_without_device(struct dkc_reg *r)
 {
 	return r && !r->of_device ? r : NULL;
@@ -70,10 +70,7 @@ static inline void *dkc_alloc(size_t size, bool may_sleep)
 	return may_sleep ? kvzalloc(size, GFP_KERNEL) : kvzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
 }
 
-/*
- * Returns the id of the entry of a slot. Returns DKC_ID_MISSING if a trimmed table has no entry for
- * the slot.
- */
+/* Returns the id of the entry of a slot, or DKC_ID_MISSING if a trimmed table has no entry. */
 static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct dkc_table *table,
 					unsigned int slot)
 {
@@ -86,7 +83,6 @@ static inline unsigned int dkc_v1_index(u64 ks)
 	return dk__place(ks, dk__top_backend(ks));
 }
 
-/* Returns the bits of all backends of the layout. */
 static inline u64 dkc_backend_mask(const struct dk_registry *reg)
 {
 	return likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
@@ -99,8 +95,8 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 }
 
 /*
- * The first slot is always free, and a search passes over it. A search ends at the slot of the
- * device, or at any other free slot.
+ * Returns the table of a device. The first slot is always free, and the search passes over it. The
+ * search ends at the slot of the device or at another free slot, which has the table for others.
  */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
@@ -140,9 +136,9 @@ static inline const struct dk__entry *dkc_table_entry(const struct dkc_table *ta
 }
 
 /*
- * A view of the registry, for readers that evaluate the rules. It includes all changes up to a
- * certain change, and no later ones. A NULL pointer stands for the view of the writer, which
- * includes the change in progress.
+ * A view of the registry, for readers that evaluate the rules: the state that belongs to one value
+ * of @changes. A NULL pointer stands for the view of the writer, which includes the change in
+ * progress.
  */
 struct dkc_view {
 	u32 changes;		/* @changes of the registry */
@@ -159,13 +155,14 @@ static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *
 	v->offline = READ_ONCE(reg->offline);
 }
 
-/* Returns false if a change was counted since dkc_view_begin(): the caller must read again. */
+/* Returns false if a change was counted since dkc_view_begin(). The caller must then read again. */
 static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
 					       const struct dk_registry *reg)
 {
 	/*
-	 * Pairs with smp_wmb() in dkc_changed(): if the view holds, nothing that was read
-	 * belongs to a later change. Model: selftests/model/view.pml.
+	 * Pairs with smp_wmb() in dkc_changed(): if @changes is still the same, the caller has read
+	 * nothing that was stored after @changes got its next value. Model:
+	 * selftests/model/view.pml.
 	 */
 	smp_rmb();
 	return READ_ONCE(reg->changes) == v->changes;
@@ -175,8 +172,8 @@ static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
 #define DKC_WHOLE_CHANGE	2
 
 /*
- * Counts a change. Called after the change has stored everything that readers can load. A change
- * that publishes or withdraws a block is counted in two halves.
+ * Counts a change. Called after the change has stored everything that readers can load. Changing
+ * the state of a block takes two steps, which are counted as one half each: dkc_block_set_live().
  */
 static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 {
@@ -189,8 +186,8 @@ static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 /* rules.c: true if a registration may serve after the change in progress. Only for the writer. */
 bool dkc_may_serve(const struct dkc_reg *r);
 /*
- * True if a registration may serve in a view. If the registration has a device, a reader must have
- * checked that the device is online.
+ * True if a registration may serve in a view. Does not check whether the registration's device is
+ * online: a reader must have checked this, for example with dkc_device_without().
  */
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
 /*
@@ -199,7 +196,10 @@ bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int slot, const struct dkc_view *view);
-/* Like dkc_evaluate(), but for the entry of a keyset. A trimmed table may lack the entry. */
+/*
+ * Like dkc_evaluate(), but for a keyset. If a trimmed table lacks the entry, @prov of the result is
+ * DK_PROV_NO_ENTRY.
+ */
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
 			    u64 ks, const struct dkc_view *view);
 /* True if the entry of a slot is a fallthrough. */
@@ -215,10 +215,7 @@ struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
 /* Returns the newest visible registration at a key, or NULL. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 			unsigned int key, const struct dkc_view *view);
-/*
- * Returns the first registration at a key in @set in the order of dkc_next_reg_on(), or NULL.
- * Ignores alias keys.
- */
+/* Returns the first registration of dkc_next_reg_on() whose key is in @set, or NULL. */
 const struct dkc_reg *dkc_one_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 				 const struct dkc_view *view);
 /* Like PyTorch's getBackendKeySetFromAutograd(), for the key of functionality @f on backend @b. */
@@ -243,22 +240,23 @@ struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device 
  */
 void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *index, u64 *slots);
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
-/* Reads the backend fallbacks again. Returns true if one has changed. */
+/* Copies the current backend fallbacks to the scratch area. Returns true if one has changed. */
 bool dkc_fallbacks_changed(struct dk_registry *reg);
 /* True if the change that dkc_fallbacks_changed() found may affect a table or its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
 /*
- * Returns the index for an operator's table or, if @first is the first registration of a device,
- * for the operator's table for that device. Returns NULL if allocation fails.
+ * Returns the index for a table of an operator: if @first is the first registration of a device,
+ * for the table of that device; if @first is NULL, for the table of all other objects. Returns NULL
+ * if allocation fails.
  */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 					      const struct dkc_reg *first, bool may_sleep);
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
 /*
- * table.c: builds a table with its device tables. If @counted, calls through the table are counted:
- * the table has the counter of each function, or counter 0 for a function without a counter.
- * Returns NULL if allocation fails. The caller must hold the lock.
+ * table.c: builds a table with its device tables. If @counted, the table has a counter for each
+ * function, and dk__begin() counts the calls. Functions without a counter share counter 0. Returns
+ * NULL if allocation fails. The caller must hold the lock.
  */
 struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool counted, bool may_sleep);
 /*
@@ -267,13 +265,13 @@ struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool counted, 
  */
 void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table);
 void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table);
-/* Returns the function that serves the entry of a slot in a table, or NULL. */
+/* Returns the function or fallthrough in the entry of a slot, or NULL. */
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
 				    unsigned int slot);
 /*
- * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
- * function. Returns 0 if there is no counter. @op is not used if @r is a function of an operator.
- * The caller must hold the lock or be in a read-side critical section.
+ * Returns the number of a counter, or 0 if there is none. It counts the calls of @op that @r serves
+ * or, if @r is NULL, those that no function serves. @op is not used if @r is a function of an
+ * operator. The caller must hold the lock or be in a read-side critical section.
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
@@ -290,12 +288,13 @@ extern const struct dkc_table dkc_table_undefined;
 extern const struct dkc_table dkc_table_shutdown;
 /* Returns a table that makes the slow path evaluate the rules. @flags are the operator's flags. */
 const struct dkc_table *dkc_table_resolve(unsigned int flags);
-/* Returns a table that sends all calls to the slow path. The slow path uses the full table. */
+/* Returns a table that sends all calls to the slow path, which then uses the full table. */
 const struct dkc_table *dkc_table_bypass(unsigned int flags);
 
 /*
- * block.c: blocks of registrations. The caller must hold the lock. dkc_block_alloc() makes an
- * empty block for the @n functions in @impls, at most DKC_MAX_BLOCK, or for a fallback at @n keys.
+ * block.c: blocks of registrations. The caller must hold the lock. dkc_block_alloc() makes an empty
+ * block. It has space for the @n functions in @impls, at most DKC_MAX_BLOCK, or for one fallback at
+ * up to @n keys.
  */
 struct dkc_block * __must_check dkc_block_alloc(const struct dk_impl *impls, unsigned int n,
 						bool fallback);
@@ -330,24 +329,24 @@ void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
 /* Frees all copies of an operator, after a grace period if they were @published. */
 void dkc_args_free(struct dk_op *op, bool published);
 /*
- * Returns the declaration that describes the arguments of a call through @decl. Returns @decl if
- * @args describes no arguments, or if @decl does and the signatures of both cannot be compared.
- * Otherwise returns the declaration in @args.
+ * Returns the declaration that describes the arguments of a call through @decl: usually the one in
+ * @args. Returns @decl if @args describes no arguments. Also returns @decl if both describe
+ * arguments, but one has no signature: then nothing shows that both describe the same struct.
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
 /*
- * True if a function that takes the struct which one declaration describes can take the struct that
- * the other describes. Ignores the parameters' names.
+ * True if both declarations describe the same struct of arguments: a function for one of them can
+ * read the arguments that were stored by the other. The names of the parameters may differ.
  */
 bool dkc_same_struct(const struct dk_op_decl *a, const struct dk_op_decl *b);
 /* Returns the hash of a signature, ignoring white space; 0 only for NULL. */
 u64 dkc_sig_hash(const char *sig);
 /*
- * True if the signature of @decl does not have the hash @sig. A match is stored in
+ * True if the signature of @decl does not have the hash @sig. If both match, stores a mark in
  * decl->sig_mark, so that calls by handle take the fast path from then on. The mark includes the
- * address of the signature's text: a program may copy a declaration and change the text of the
- * copy, and then the mark of the copy must not match.
+ * address of the signature's text. So if a program copies the declaration and gives the copy
+ * another signature, the copied mark does not match.
  */
 bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig);
 /* Returns the hash of an operator's signature, from its definition or functions; 0 if unknown. */

@@ -2,10 +2,9 @@
 /*
  * The structures of a registry. Writers hold the registry's lock. Readers are in a read-side
  * critical section or have a slot that protects the table. They read the table of an operator or,
- * if there was no memory for a table, the registrations. A published table is immutable, except
- * that its kind may become DKC_TABLE_IN_USE after it is replaced. Of a published registration, only
- * this can change: the links in the operator's list, and the states of its block, its device and
- * its backend.
+ * if there was no memory for a table, the registrations. A published table does not change; only
+ * lib/gate.c changes the kind of replaced tables. A published registration changes only its links
+ * in the operator's list. Its block, device and backend have states that change.
  */
 #ifndef _DKC_TYPES_H
 #define _DKC_TYPES_H
@@ -21,7 +20,7 @@ struct dkc_block;
 struct dkc_change;
 struct dkc_device;
 
-/* Groups of functions, in the order of their ids in a table. */
+/* The groups of functions, in the order in which they get ids in a table. */
 enum dkc_group {
 	DKC_FALLS_THROUGH,
 	DKC_PACKED,		/* boxed and plain functions */
@@ -48,33 +47,33 @@ static_assert(DKC_MAX_ENTRIES <= 1024 && DKC_GROUPS <= 4 &&
 
 /* Functions of one operator at consecutive places of a block. */
 struct dkc_run {
-	struct dkc_reg __rcu *next;	/* the newest registration in the operator's next run */
+	struct dkc_reg __rcu *next;	/* where the operator's list continues after this run */
 	struct dk_op *op;
 };
 
-/* The state of a block. For views, see struct dkc_view. */
+/* The state of a block. Each change of state takes two steps: dkc_block_set_live(). */
 enum dkc_state {
 	DKC_PENDING,	/* not published */
-	DKC_ADDING,	/* live in views that include the change in progress */
+	DKC_ADDING,	/* live, except in views that began earlier */
 	DKC_LIVE,
-	DKC_REMOVING,	/* removed in views that include the change in progress */
+	DKC_REMOVING,	/* removed, but live in views that began earlier */
 	DKC_REMOVED,	/* unpublished */
 };
 
-/* The registrations of one API call: a caller's array, a device's functions, or a fallback. */
+/* The functions of one registration: a caller's array, a device's functions, or a fallback. */
 struct dkc_block {
 	struct rcu_head rcu;
 	struct dkc_block *next;		/* the next block of the provider */
 	struct dkc_block **link;	/* the pointer to this block in that list */
 	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
-	const struct dk_impl *impls;	/* the caller's array, by which the block is found */
+	const struct dk_impl *impls;	/* the caller's array; also identifies the block */
 	struct dkc_device *dev;
 	void *priv;
 	void *owned;			/* freed with the block, or NULL */
-	struct dkc_run *runs;		/* after @regs; a fallback has none */
-	struct dkc_numbers __rcu *numbers;	/* the counters of @regs, or NULL */
-	u32 device;			/* number, 0 for none */
+	struct dkc_run *runs;		/* follow @regs in memory; a fallback has none */
+	struct dkc_numbers __rcu *numbers;	/* numbers of the counters of @regs, or NULL */
+	u32 device;			/* the number of @dev, or 0 */
 	u32 n;
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
@@ -84,8 +83,8 @@ struct dkc_block {
 
 /* The switches of a device or backend between offline and online. */
 struct dkc_offline {
-	unsigned long switches;		/* each switch cancels the waits that began before */
-	u64 over;	/* a time when a grace period after the last switch was over, or 0 */
+	unsigned long switches;		/* each switch cancels the waits that began before it */
+	u64 over;	/* 0, or a time after a grace period that followed the last switch */
 };
 
 struct dkc_device {
@@ -100,7 +99,7 @@ struct dkc_device {
 	char name[DK_NAME_MAX];
 };
 
-/* Devices, by the low bits of the device number. */
+/* Devices, by the low bits of their number. The high bits are the generation of the slot. */
 struct dkc_devmap {
 	struct rcu_head rcu;
 	u32 size;
@@ -117,18 +116,18 @@ enum dkc_set {
 	DKC_SETS
 };
 
-/* Everything that an index depends on. Tables with equal index keys share an index. */
+/* All that an index depends on. Tables with equal index keys share an index. */
 struct dkc_index_key {
-	u32 barred;		/* backends whose Autograd key is barred by rule 4 */
-	u16 aliases;		/* for each alias, the group of its function, or 0 */
+	u32 barred;		/* bit b - 1: rule 4 bars the Autograd key of backend b */
+	u16 aliases;		/* for each alias, DKC_INDEX_KEY_ALIAS() or 0 */
 	bool ambiguous;		/* AutogradOther is ambiguous by rule 6 */
-	bool nested;		/* AutogradNestedTensor is barred by rule 4 */
+	bool nested;		/* rule 4 bars AutogradNestedTensor */
 	u64 slots[];		/* DKC_SETS sets, in the order of enum dkc_set */
 };
 
 #define DKC_INDEX_KEY_ALIAS(alias, group)	((1 + (group)) << 2 * (alias))
 
-/* The masks, and the id of the function that serves each entry; shared by tables. */
+/* For each entry, the id of what serves it; and the masks. Tables can share an index. */
 struct dkc_index {
 	struct rcu_head rcu;
 	struct dkc_index *next;
@@ -152,17 +151,17 @@ static_assert(offsetof(struct dkc_index, index) == sizeof(struct dk__index), "AB
  * the struct in memory, and are as large as the layout needs.
  */
 struct dkc_scratch {
-	u32 words;				/* of a set of slots */
+	u32 words;				/* the length of each set of slots */
 	u64 *in_table;				/* slots with an entry */
 	u64 *alias_slots[DKC_NUM_ALIASES];
 	/* backend fallbacks for sleepable and for atomic operators */
 	struct dkc_fallbacks {
-		u64 *sets;			/* functions and fallthroughs, as in an index key */
-		u64 *changed;			/* by the last change */
+		u64 *sets;			/* slots with functions, then with fallthroughs */
+		u64 *changed;			/* slots that the last change affects */
 	} fallbacks[2];
-	/* registrations of the table */
+	/* the registrations of the table that is being built */
 	const struct dkc_reg *alias[DKC_NUM_ALIASES];
-	u64 functionalities;			/* functionality bits of the keys */
+	u64 functionalities;			/* functionality bits of all their keys */
 	u64 dense;				/* backends with a function at Dense */
 	u64 *registered;			/* slots with a function */
 	struct dkc_index_key *key;
@@ -170,13 +169,13 @@ struct dkc_scratch {
 	u64 *unserved;				/* slots that no rule serves so far */
 	u64 *fallthroughs;			/* slots served by fallthroughs */
 	u64 *alias_serves[DKC_NUM_ALIASES];
-	u8 *ids;				/* by slot, for a trimmed layout */
+	u8 *ids;				/* ids by slot, if the layout is trimmed */
 	const struct dkc_reg *slot[];		/* valid for @registered slots */
 };
 
 /* The meaning of an index byte. Bytes below DKC_ID_FIRST select no entry. */
 enum dkc_entry_id {
-	DKC_ID_MISSING,		/* no function and no fallback */
+	DKC_ID_MISSING,		/* nothing serves the entry */
 	DKC_ID_AMBIGUOUS,
 	DKC_ID_FALLTHROUGH,	/* a backend fallback that is a fallthrough */
 	DKC_ID_FIRST
@@ -187,20 +186,19 @@ enum dkc_table_kind {
 	DKC_TABLE_UNDEFINED,	/* the operator is not defined */
 	DKC_TABLE_RESOLVE,	/* the slow path evaluates the rules */
 	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
-	DKC_TABLE_BYPASS,	/* all calls take the slow path; @base has the functions */
+	DKC_TABLE_BYPASS,	/* all calls take the slow path, which uses @base */
 	DKC_TABLE_IN_USE,	/* replaced, but still used by calls: lib/gate.c */
 };
 
 /*
- * A hash table with open addressing: the tables of the devices that have functions of their own,
- * by device number. A free slot has number 0 and the table for objects that are on none of these
- * devices. The first slot is always free. At least one other slot is free, so that every search
- * ends.
+ * The tables of the devices that have functions of an operator: a hash table by device number, with
+ * open addressing. A free slot has number 0 and the table for objects on no such device. The first
+ * slot is always free, and at least one other slot, so that every search ends.
  */
 struct dkc_device_tables {
 	union {
 		struct rcu_head rcu;
-		const void *pointers[DK__RETIRED];	/* as struct dk__devices has them */
+		const void *pointers[DK__RETIRED];	/* as in struct dk__devices */
 	};
 	u32 mask;
 	struct {
@@ -216,8 +214,9 @@ static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct 
 	      "ABI");
 
 /*
- * In a table whose functions have no signature. Not 0, which is the mark of a declaration without a
- * signature until the first call checks the declaration: calls by handle compare only the mark.
+ * The signature hash of a table whose functions have no signature. It differs from 0, the mark of a
+ * declaration without a signature before its first call. If both were 0, a call by handle would
+ * take the fast path, which compares only mark and hash, without checking the declaration.
  */
 #define DKC_SIG_UNKNOWN	1
 
@@ -228,20 +227,20 @@ static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct 
 struct dkc_table {
 	union {
 		struct rcu_head rcu;
-		struct dkc_table *next;	/* the next table of an unpublished change */
+		struct dkc_table *next;	/* the next table of a change that is not published */
 	};
 	const struct dkc_index *index;
 	union {
 		const struct dkc_device_tables *devices; /* used instead of this table; or NULL */
-		struct dk__count *counters;	/* if dkc_is_counted(): after the entries */
+		struct dk__count *counters;	/* if dkc_is_counted(): they follow the entries */
 	};
 	u32 direct;		/* @lowest, or a constant such as DK__BY_DEVICE */
 	u8 n;
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
 	u8 kind;
 	u8 op_flags;		/* flags of the operator, for calls through this table */
-	__aligned_u64 sig;	/* hash of the functions' signature, or DKC_SIG_UNKNOWN */
-	struct dk__entry entry[];	/* from DKC_ID_FIRST on */
+	__aligned_u64 sig;	/* hash of the operator's signature, or DKC_SIG_UNKNOWN */
+	struct dk__entry entry[];	/* entry[0] has the id DKC_ID_FIRST */
 };
 
 static_assert(offsetof(struct dkc_table, index) == offsetof(struct dk__table, index), "ABI");
@@ -268,36 +267,36 @@ struct dkc_args {
 	struct dk_param param[];	/* followed by the names of the parameters */
 };
 
-#define DKC_NOT_COUNTED	255	/* in @max_objs, until dkc_max_objs() is first called */
+#define DKC_NOT_COUNTED	255	/* value of @max_objs until the first call of dkc_max_objs() */
 
 struct dk_op {
 	union {
 		struct rcu_head rcu;
 		struct {			/* for writers, until the operator is retired */
-			struct dk_op *next;	/* in a change, or in the replaced operators */
+			struct dk_op *next;	/* in a change, or in @stale of the registry */
 			const struct dk_op_decl *decl;	/* the definition, also a pending one */
 		};
 	};
-	const struct dkc_table __rcu *table;	/* for calls */
+	const struct dkc_table __rcu *table;	/* that calls use: enum dkc_tables */
 	const struct dkc_table __rcu *base;	/* the full table; NULL: not built */
 	struct dk_registry *reg;
 	struct dkc_reg __rcu *regs;
 	u64 sig;			/* hash of the signature, 0: unknown */
-	struct dkc_numbers __rcu *numbers;	/* the counters of fallbacks, or NULL */
-	struct dkc_args __rcu *args;	/* from the last definition; NULL: never described */
+	struct dkc_numbers __rcu *numbers;	/* numbers of the counters of fallbacks, or NULL */
+	struct dkc_args __rcu *args;	/* describes the arguments; NULL: no definition did */
 	struct dkc_provider *definer;
 	struct dk_op *child[2];		/* in the tree of names: order.c */
 	struct dk_op *after;		/* the next one by name */
-	u32 holders, num_regs;		/* @holders saturates */
-	u32 missing;			/* number of the counter of calls without a function */
+	u32 holders, num_regs;		/* @holders: references by dkc_op_hold() */
+	u32 missing;			/* number of the counter of calls that no function serves */
 	u32 hash;			/* of the name */
 	u8 flags;
 	bool changing : 1;
-	bool classed : 1;		/* was defined, so the class, atomic or not, is known */
+	bool classed : 1;		/* was defined, so its class (atomic or not) is known */
 	bool sorted : 1;		/* is in the tree of names */
-	bool pinned;			/* a struct dk_op_decl points here: never free this */
-	bool dead;			/* set while dkc_op_release() tries to free this */
-	bool stale;			/* replaced by another operator of the same name */
+	bool pinned;			/* a struct dk_op_decl may point here: never freed */
+	bool dead;			/* set while dkc_op_release() tries to free this operator */
+	bool stale;			/* another operator of this name has replaced this one */
 	u8 max_objs;			/* from dkc_max_objs(), or DKC_NOT_COUNTED */
 	u8 name_len;
 	char name[];
@@ -306,8 +305,8 @@ struct dk_op {
 static_assert(offsetof(struct dk_op, table) == offsetof(struct dk__op, table), "ABI");
 
 /*
- * The numbers of counters: of a block's functions, by place; or of the backend fallbacks that an
- * operator uses, by slot. See counters.c.
+ * The numbers of counters: those of a block's functions, by place, or those of an operator's
+ * backend fallbacks, by slot. See counters.c.
  */
 struct dkc_numbers {
 	struct rcu_head rcu;
@@ -315,17 +314,17 @@ struct dkc_numbers {
 	u32 of[];
 };
 
-/* The kind of tables that calls use. */
+/* The kind of tables that a registry publishes for calls: @table of its operators. */
 enum dkc_tables {
-	DKC_TABLES_PLAIN,	/* the full ones */
+	DKC_TABLES_PLAIN,	/* full tables */
 	DKC_TABLES_COUNTED,	/* tables with counters */
-	DKC_TABLES_BYPASSED,	/* dkc_table_bypass() */
+	DKC_TABLES_BYPASSED,	/* dkc_table_bypass(): all calls take the slow path */
 };
 
 struct dkc_stat_block {
 	struct dkc_counts counts;
 	struct dkc_counter {
-		u64 base;	/* sum when assigned or reset; if free, the next free counter */
+		u64 base;	/* its sum when assigned or reset; if free, the next free one */
 		u64 provider;	/* number of the function's provider; 0 without one */
 	} counter[DKC_COUNTS];
 };
@@ -338,9 +337,9 @@ struct dkc_stats {
 };
 
 /*
- * Operators in a hash table by name, with open addressing, so that readers need no lock. After the
- * slots there is a tag for each slot: one byte of the operator's hash. By comparing tags, a search
- * for a name rarely reads operators with other names.
+ * The table of names: a hash table of operators with open addressing, so that readers need no lock.
+ * After the slots there is a tag for each slot: one byte of the operator's hash. A search compares
+ * the tags first, and so rarely reads operators with other names.
  */
 struct dkc_optab {
 	struct rcu_head rcu;
@@ -357,15 +356,15 @@ struct dkc_provider {
 	void *priv;
 	void *owner;
 	struct dkc_block *blocks;
-	struct dkc_block *withdrawn;	/* unpublished blocks, whose calls may be running */
+	struct dkc_block *withdrawn;	/* unpublished blocks; their calls may still run */
 	u32 waiters;			/* number of waits for calls of the provider */
 	bool unregistering;		/* unpublished, but calls may still be running */
-	bool drained;			/* no call is running; the last waiter frees it */
+	bool drained;			/* no call is running; the last waiter frees the provider */
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
 	struct dkc_call_map call_map;
-	u64 grace_over;			/* a time when @grace was over, or 0 */
-	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
+	u64 grace_over;			/* 0, or a time after the grace period of unregistering */
+	struct dkc_library *libraries;	/* made by lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
 	u32 num_ops;			/* operators that the provider defines */
@@ -377,7 +376,7 @@ struct dkc_provider {
 struct dkc_private_backend {
 	char name[DK_NAME_MAX];		/* empty: not bound */
 	u32 users;
-	struct dkc_provider *alone;
+	struct dkc_provider *alone;	/* joined with DK_JOIN_ALONE: no other may join; or NULL */
 };
 
 enum dkc_event_kind {
@@ -410,9 +409,9 @@ struct dkc_notifier {
 	struct dkc_notifier *next;
 	/* Called with the lock held for a change that can no longer fail; must not block. */
 	void (*notify)(struct dkc_notifier *self, const struct dkc_event *event);
-	/* Called after the lock is released, or NULL; may sleep. */
+	/* NULL, or called after the lock is released; may sleep. */
 	void (*unlocked)(struct dkc_notifier *self);
-	/* Called when the registry is freed, or NULL. */
+	/* NULL, or called when the registry is freed. */
 	void (*release)(struct dkc_notifier *self);
 };
 
@@ -424,26 +423,27 @@ struct dk_registry {
 	bool v1;			/* use the code that is specialized for v1 */
 	bool shutdown;
 	bool unpublished;	/* being made or freed: no other thread can use it */
-	u8 tables;		/* published for calls: enum dkc_tables */
-	bool traced, notifies_unlocked;	/* @watched includes tracers; a notifier has @unlocked */
-	u32 watched;		/* number of hooks, plus 1 for counters, plus 1 for tracers */
+	u8 tables;		/* enum dkc_tables */
+	/* @watched includes 1 for tracers; a notifier has a function @unlocked */
+	bool traced, notifies_unlocked;
+	u32 watched;		/* hooks, plus 1 if calls are counted, plus 1 if traced */
 	bool is_default;		/* the default registry, which must not be freed */
 	u32 visitors;			/* number of visits: dkc_registry_visit() */
 	struct dk_registry *next_registry;	/* in the list of all registries */
 	u32 offline;			/* offline backends, for readers */
 	u32 want_offline;		/* offline backends after the change in progress */
 	struct dkc_offline since[DKC_MAX_BACKENDS];
-	u32 changes;			/* two for each change: struct dkc_view */
+	u32 changes;			/* incremented by each half of a change: struct dkc_view */
 	u32 named;			/* backends with a private name */
-	const struct dkc_reg *ignored;	/* treated as absent, to explain a call; or NULL */
+	const struct dkc_reg *ignored;	/* regarded as not registered, to explain a call; or NULL */
 	u32 flags;
-	/* first slot of @ops, counted from 1, whose operator may lack a table; 0: none lacks one */
+	/* 1 + the slot of @ops from which on operators may lack a table; 0: none lacks one */
 	u32 unbuilt;
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
-	struct dkc_reg **builtin;		/* fallbacks of a new registry, by slot */
+	struct dkc_reg **builtin;		/* builtin fallbacks, by slot */
 	struct dkc_reg __rcu **fallback;	/* fallbacks of providers, by slot */
-	/* by number; all backends that are not private share one entry, which is never bound */
+	/* by backend; all backends that are not private point to one element, which has no name */
 	struct dkc_private_backend *private_backend[DKC_MAX_BACKENDS + 1];
 	struct mutex lock;		/* held by writers */
 	struct dk_op *order, *first;	/* the tree of names, and the first operator: order.c */
@@ -458,16 +458,16 @@ struct dk_registry {
 	struct dkc_notifier *notifiers;
 	u64 num_held;	/* held operators and listeners, plus 1 for each listener that runs */
 	u64 generation;
-	struct dkc_stats *counters;	/* @stats, for writers */
-	u32 free_counter;		/* the first free one, 0: none */
+	struct dkc_stats *counters;	/* for writers; published as @stats */
+	u32 free_counter;		/* number of the first free counter, 0: none */
 	u32 used_counters;
 	u64 lost_counts;		/* dkc_counts_lost() when counting began */
 	u64 withdrawn_counts;		/* calls of functions removed since the last reset */
 	u64 past_counts;		/* calls before the last reset */
 	u64 times_counted;		/* how often counters were switched on */
-	u32 fallbacks_removed;		/* removed fallbacks whose calls may still be running */
+	u32 fallbacks_removed;		/* removed fallbacks whose calls may still run */
 	u64 hooks_so_far;
-	atomic_long_t sequence;	/* of hooked calls with an autograd key */
+	atomic_long_t sequence;	/* numbers hooked calls with an autograd key */
 	struct dk_hooks trace;		/* the hooks of DK_TRACE: lib/trace.c */
 	struct dk_op *stale;		/* replaced operators */
 	struct dkc_provider *providers;
@@ -485,7 +485,7 @@ struct dkc_change {
 	struct dkc_table *tables;	/* prepared, in the order of @ops */
 };
 
-/* The choice of the rules for a runtime key. */
+/* What the rules choose for a runtime key. */
 struct dkc_pick {
 	const struct dkc_reg *reg;	/* NULL: missing or ambiguous */
 	enum dk_provenance prov;
@@ -507,10 +507,10 @@ enum dkc_call_state {
 struct dkc_request {
 	const struct dk_obj *const *objs;
 	unsigned int n;
-	bool mask;		/* remove fallthroughs; not for a redispatch or a call by keyset */
+	bool mask;		/* apply the mask: not for a redispatch or a call by keyset */
 	bool boxed;		/* the caller has boxed arguments */
 	bool in_rcu;		/* the caller is in a read-side critical section */
-	struct dk_op_decl *decl;	/* has the signature to compare, or NULL */
+	struct dk_op_decl *decl;	/* the caller's, to compare the signature; or NULL */
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
