@@ -7,11 +7,11 @@
 #include "state.h"
 
 /*
- * Changes the state of the block in two halves, each of which dkc_changed() counts. A reader treats
- * the block as live or removed by the state that it loads and by the number of halves in its view
- * (struct dkc_view). The second state is stored only after the first half was counted. So if a
- * reader has loaded the second state, its view holds only if the view includes the first half.
- * Model: selftests/model/view.pml.
+ * Changes the state of the block in two steps, and counts half a change after each. A view that
+ * began before the first count does not include the change; later views do. In the first state
+ * (DKC_ADDING, DKC_REMOVING) a reader decides by the count in its view: is_in_view() in
+ * table/rules.c. In the second state the reader need not: if its view began before the first count,
+ * dkc_view_holds() returns false anyway. Model: selftests/model/view.pml.
  */
 void dkc_block_set_live(struct dkc_block *b, bool live)
 {
@@ -36,7 +36,7 @@ void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 	ch->ops = op;
 }
 
-/* Adds the operators whose tables are affected, and those that lack a table. */
+/* Adds the operators whose table may change, and all operators without a table. */
 void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg)
 {
 	const struct dkc_table *table;
@@ -88,7 +88,7 @@ int dkc_change_prepare(struct dkc_change *ch)
 		}
 		end = &(*end)->next;
 	}
-	/* If a counter cannot be allocated, counter 0 counts the calls. */
+	/* Ignore failures: counter 0 counts calls that have no counter. */
 	for (op = ch->ops, table = ch->tables; op; op = op->next, table = table->next)
 		dkc_stats_cover(op, table, true);
 	return 0;
@@ -105,8 +105,8 @@ void dkc_change_cancel(struct dkc_change *ch)
 }
 
 /*
- * Returns a full table with counters. If allocation fails, returns a table that sends all calls to
- * the slow path, which counts them, too.
+ * Returns a copy of the full table with counters. If allocation fails, returns a table that sends
+ * all calls to the slow path, which counts calls, too.
  */
 static const struct dkc_table *table_counted(struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
@@ -140,7 +140,7 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table)
 
 	dkc_assert_writer(op->reg);
 	rcu_assign_pointer(op->table, table);
-	/* a full table other than @base has counters */
+	/* a table of kind DKC_TABLE_FULL that is not @base has counters, and only calls use it */
 	if (old->kind == DKC_TABLE_FULL && old != dkc_deref_locked(op->base, op->reg))
 		dkc_table_retire(op->reg, old);
 }
@@ -156,12 +156,12 @@ void dkc_change_tables(struct dk_registry *reg, bool may_sleep)
 						     may_sleep));
 }
 
-/* Only the slow path runs hooks and tracers. The fast path counts in tables with counters. */
+/* Only the slow path runs hooks and tracers. The fast path can count, in tables with counters. */
 static u8 tables_of(const struct dk_registry *reg)
 {
 	bool counted = dkc_deref_locked(reg->stats, reg);
 
-	/* @watched counts the counters as one watcher if they are enabled */
+	/* if calls are counted, @watched includes 1 for the counters */
 	if (reg->watched > counted || !dkc_has_fast_calls())
 		return DKC_TABLES_BYPASSED;
 	return counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;
@@ -182,8 +182,8 @@ void dkc_change_watched(struct dk_registry *reg, bool more)
 }
 
 /*
- * In userspace nothing notifies the registry when a tracer attaches. So calls are traced only after
- * the next change of the registry.
+ * In userspace, attaching a tracer does not notify the registry. So calls are traced only after the
+ * next change of the registry, which calls this function.
  */
 void dkc_change_traced(struct dk_registry *reg)
 {
@@ -215,14 +215,15 @@ void dkc_change_commit(struct dkc_change *ch)
 
 	while ((op = change_take(ch)))
 		op_publish(op, change_take_table(ch), true);
-	/* after the loop, because this may build tables with counters from the registrations */
+	/* after the loop: this may build tables with counters for all operators */
 	if (reg)
 		dkc_change_traced(reg);
 }
 
 /*
  * Removal must not fail. If a table cannot be allocated, calls of its operator evaluate the rules
- * until dkc_change_rebuild() has built the table, at the latest after the wait for running calls.
+ * until dkc_change_rebuild() has built the table. dkc_wait() calls dkc_change_rebuild() after it
+ * has waited for running calls.
  */
 void dkc_change_force(struct dkc_change *ch)
 {
@@ -243,8 +244,8 @@ void dkc_change_force(struct dkc_change *ch)
 }
 
 /*
- * After visiting this number of slots of the table of names, the lock is released. Building a table
- * counts as DKC_REBUILD_TABLE slots.
+ * dkc_change_rebuild() returns after visiting this number of slots of the table of names, so that
+ * the lock can be released. Building a table counts as DKC_REBUILD_TABLE slots.
  */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16

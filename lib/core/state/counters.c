@@ -2,20 +2,19 @@
 /*
  * Counts how often each function served each operator.
  *
- * Counters are numbered from 1. A struct dkc_block has the counters of its functions. An operator
- * has a counter for calls without a function, and one for each slot at which a backend fallback
- * serves it. Counters are assigned before a table is published, so that calls never allocate
- * memory. They are released when no call that uses them is running. If there was no memory for a
- * counter, the number 0 stands for it: the shared counter 0 counts its calls. While counting is
- * disabled, there are no counters.
+ * Counters have numbers from 1. A struct dkc_block has the numbers of its functions' counters. An
+ * operator has the number of a counter for calls that no function serves, and one for each slot at
+ * which a backend fallback serves calls. Counters are assigned before a table is published, so that
+ * calls never allocate memory. They are released when no call that uses them is running. If there
+ * was no memory for a counter, its number is 0, and counter 0, which is shared, counts the calls.
+ * While counting is disabled, there are no counters.
  *
- * Each CPU or thread increments its own copy of a counter, in blocks of DKC_COUNTS copies. No other
- * CPU or thread writes this copy. The value of a counter is the sum of its copies minus its base.
- * The base is the sum when the counter was assigned or reset. A reset changes only bases, so it
- * loses no call. When a function is unregistered, the values of its counters are added to
- * withdrawn_counts of the registry. A reset adds the values that it clears to past_counts. So the
- * number of calls since a reset is the sum of all copies minus past_counts, even if functions were
- * unregistered.
+ * Each CPU or thread increments its own copy of a counter, which no other CPU or thread writes. The
+ * value of a counter is the sum of its copies minus its base. The base is the sum when the counter
+ * was assigned or reset. A reset changes only bases, so it loses no call. When a function is
+ * unregistered, the values of its counters are added to withdrawn_counts of the registry. A reset
+ * adds the values that it clears to past_counts. So the number of calls since a reset is the sum of
+ * all copies minus past_counts, even if functions were unregistered.
  */
 #include "state.h"
 
@@ -30,9 +29,8 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	rcu_read_lock();
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
-	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): if this published @s, the number
-	 * loaded below is not from an earlier period of counting. Model:
-	 * selftests/model/count.pml.
+	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number that is loaded below is
+	 * not older than the counting period of @s. Model: selftests/model/count.pml.
 	 */
 	smp_rmb();
 	n = s ? dkc_reg_counter(op, r) : 0;
@@ -53,10 +51,7 @@ static struct dkc_counter *counter_at(const struct dk_registry *reg, u32 n)
 	return &reg->counters->block[n / DKC_COUNTS]->counter[n % DKC_COUNTS];
 }
 
-/*
- * Returns the number of increments of a counter, including increments for functions that had the
- * counter before.
- */
+/* Returns how often a counter was incremented, also for functions that had it before. */
 static u64 counter_sum(const struct dk_registry *reg, u32 n)
 {
 	return dkc_counts_sum(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
@@ -149,10 +144,7 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/*
- * Assigns a counter to calls of a function of @prov. NULL stands for builtin fallbacks, and for
- * calls without a function.
- */
+/* Assigns a counter. @prov is NULL for a builtin fallback or for calls that are not served. */
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {
@@ -189,10 +181,7 @@ static void counter_release(struct dk_registry *reg, u32 *counter)
 
 /* ---- the counters of blocks and operators --------------------------------------- */
 
-/*
- * Assigns a counter to a function. The counter belongs to the block of the function or, for a
- * fallback, to the operator.
- */
+/* Assigns a counter to a function, or to the calls of @op that a fallback serves. */
 static bool reg_assign(struct dk_op *op, const struct dkc_reg *r, bool may_sleep)
 {
 	struct dkc_block *b = dkc_block_of(r);
@@ -333,10 +322,7 @@ static void counter_give(struct dk_registry *reg, u32 n, const struct dkc_provid
 		counter_at(reg, n)->provider = prov->number;
 }
 
-/*
- * Includes operators whose table lacks the fallback: a call at a given key may still reach the
- * fallback.
- */
+/* Includes operators whose table lacks the fallback: calls at a given key may reach it. */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov)
 {
 	struct dk_registry *reg = b->prov->reg;
@@ -352,7 +338,7 @@ void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *
 	}
 }
 
-/* The counters stay assigned, because calls that found a function earlier may still use them. */
+/* The counters stay assigned: calls that have already found a function may still use them. */
 void dkc_stats_withdraw_block(const struct dkc_block *b)
 {
 	dkc_assert_writer(b->prov->reg);
@@ -361,8 +347,9 @@ void dkc_stats_withdraw_block(const struct dkc_block *b)
 }
 
 /*
- * Releases the counters of the block. If @b is the block of a fallback, and no call of a removed
- * fallback can be running, also releases the operators' counters at slots without a fallback.
+ * Releases the counters of the block. A fallback's counters belong to operators. They are released
+ * only when no call of any removed fallback can be running: then all operators' counters at slots
+ * without a fallback are released.
  */
 void dkc_stats_forget_block(struct dkc_block *b)
 {
@@ -385,7 +372,7 @@ void dkc_stats_forget_block(struct dkc_block *b)
 
 /* ---- all counters --------------------------------------------------------------- */
 
-/* Withdrawn blocks have counters, too, as long as their calls may be running. */
+/* Also called for withdrawn blocks, which have counters while their calls may be running. */
 static void blocks_drop(struct dk_registry *reg, struct dkc_block *b)
 {
 	for (; b; b = b->next)
@@ -449,13 +436,16 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 	u32 end = reg->counters->num * DKC_COUNTS, cost;
 
 	dkc_assert_writer(reg);
-	/* read past_counts only here: a reset during the sum changes it, but no counter_sum() */
+	/*
+	 * read past_counts only at the start: a reset during the sum changes it, but not
+	 * counter_sum()
+	 */
 	if (c->times_counted != reg->times_counted) {
 		c->times_counted = reg->times_counted;
 		c->starts++;
 		c->counter = 1;
 		c->count = c->provider ? 0 : -reg->past_counts;
-		/* read before the counters: each call in @gone must also be in @count */
+		/* read this before the counters, so that each call in @gone is also in @count */
 		c->gone = reg->withdrawn_counts;
 		c->uncounted = -counter_at(reg, 0)->base - reg->lost_counts;
 	}

@@ -37,10 +37,7 @@ static const struct dk_obj *first_on(const struct dk_list *list, u64 backend)
 	return NULL;
 }
 
-/*
- * Finds the first object, or item of a list, that is on the highest backend of @ks. Returns the
- * number of its device.
- */
+/* Returns the device of the first object, or item of a list, on the highest backend of @ks. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
@@ -100,8 +97,8 @@ static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 }
 
 /*
- * Treats the device and the backends of @serves as online. Their stored state may be offline,
- * although the call has found @serves, while they are taken offline or brought online.
+ * Treats the device and backend of @serves as online, because the call has found @serves. While
+ * they are being taken offline or brought online, their stored state may differ.
  */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Hooks around calls. The slow path runs them: a registry with hooks publishes tables that send
- * all calls to the slow path. The list of hooks is walked in a read-side critical section, and
- * unregistering waits for a grace period. The newest hooks are first and have the highest number.
- * A call stores one number: the hooks up to this number ran before the call.
+ * Hooks around calls. The slow path runs them: a registry with hooks publishes tables that send all
+ * calls to the slow path. The list of hooks is walked in a read-side critical section, and
+ * unregistering waits for a grace period. The newest hooks are first and have the highest number. A
+ * call stores the number of the newest hooks that ran before the call (hook_stamp).
  */
 #include "state.h"
 
@@ -62,7 +62,7 @@ static void hook_info(struct dk_hook_info *info, const struct dk_frame *f,
 	info->reserved = 0;
 }
 
-/* Calls made inside this call are one level deeper. */
+/* Calls that are made inside this call have a greater depth. */
 static void nest(struct dk_frame *f)
 {
 	unsigned int *depth = dkc_thread_depth();
@@ -182,8 +182,8 @@ static bool hooks_remove(struct dk_registry *reg, struct dk_hooks *h)
 	rcu_assign_pointer(*link, dkc_deref_locked(h->next, reg));
 	dkc_change_watched(reg, false);
 	/*
-	 * The last access to @h: after this store, another caller of dk_hooks_unregister() may
-	 * load NULL and free @h. Pairs with its smp_load_acquire(). Model:
+	 * The last access to @h: after this store, another caller of dk_hooks_unregister() may load
+	 * NULL and free @h. Pairs with smp_load_acquire() in dk_hooks_unregister(). Model:
 	 * selftests/model/message.pml.
 	 */
 	smp_store_release(&h->reg, NULL);
@@ -206,7 +206,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		found = hooks_remove(reg, h);
 		mutex_unlock(&reg->lock);
 	}
-	/* wait, even if another caller unlinked the hooks, until no call uses them */
+	/* wait until no call uses the hooks, even if another caller unlinked them */
 	synchronize_rcu();
 	if (!found)
 		return dkc_refuse(why, DK_WHY_NOT_HOOKED, NULL);
@@ -233,8 +233,7 @@ bool dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const
 	mutex_lock(&reg->lock);
 	h = dkc_hooks_of(reg, owns, owner);
 	/*
-	 * remove the hooks before the lock is released: without the lock, the owner could
-	 * unregister and free them
+	 * remove them with the lock still held: otherwise the owner could unregister and free them
 	 */
 	found = h && hooks_remove(reg, h);
 	mutex_unlock(&reg->lock);

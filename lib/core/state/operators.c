@@ -5,7 +5,7 @@
  */
 #include "state.h"
 
-static struct dk_op removed;	/* in the slots of removed operators */
+static struct dk_op removed;	/* marks the slots of removed operators */
 
 /* Compares names of the same length word by word. The last word may overlap the word before it. */
 static inline bool same_name(const char *a, const char *b, size_t len)
@@ -41,8 +41,8 @@ static u32 next_slot(const struct dkc_optab *tab, u32 slot)
 }
 
 /*
- * Returns the tags of the slots. The tag of a slot is the low byte of the hash of its operator,
- * and 0 for a free slot. All hashes are odd, so no operator has tag 0.
+ * Returns the tags of the slots. A tag is the low byte of the hash of the slot's operator, or 0 if
+ * the slot is free. All hashes are odd, so no operator has tag 0.
  */
 static u8 *tags_of(const struct dkc_optab *tab)
 {
@@ -62,7 +62,7 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 	for (i = first_slot(tab, hash); (tag = READ_ONCE(tags_of(tab)[i])); i = next_slot(tab, i)) {
 		if (tag != (u8)hash)
 			continue;
-		op = dkc_deref(tab->slot[i], reg);	/* NULL: about to be inserted */
+		op = dkc_deref(tab->slot[i], reg);	/* NULL: another thread is inserting it */
 		if (op && op->name_len == len && same_name(op->name, name, len))
 			return op;
 	}
@@ -107,10 +107,7 @@ static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 	return i;
 }
 
-/*
- * Makes sure that there is a free slot for one more name. If the table is three quarters full,
- * replaces it.
- */
+/* Makes sure that there is a free slot. Replaces the table if it is three quarters full. */
 static int optab_reserve(struct dk_registry *reg)
 {
 	struct dkc_optab *tab = dkc_deref_locked(reg->ops, reg), *bigger;
@@ -129,7 +126,7 @@ static int optab_reserve(struct dk_registry *reg)
 	while ((op = dkc_op_next(reg, &pos)))
 		optab_put(bigger, op);
 	rcu_assign_pointer(reg->ops, bigger);
-	/* the operators have other slots now */
+	/* the operators are in other slots now, so start again from the first slot */
 	if (reg->unbuilt)
 		reg->unbuilt = 1;
 	reg->sorted_slots = 0;
@@ -179,9 +176,10 @@ static void optab_remove(struct dk_op *op)
 }
 
 /*
- * Frees an unused operator, unless a declaration is being bound to it. This function stores @dead
- * and then loads @pinned. op_keep() stores @pinned and then loads @dead. Both execute smp_mb()
- * between the store and the load. So at least one of them loads what the other stored.
+ * Frees an unused operator, unless a declaration is bound to it, perhaps at this moment. This
+ * function stores @dead and then loads @pinned. op_keep() stores @pinned and then loads @dead. Both
+ * execute smp_mb() between the store and the load. So at least one of them loads what the other
+ * stored.
  */
 void dkc_op_release(struct dk_op *op)
 {
@@ -208,9 +206,9 @@ void dkc_op_release(struct dk_op *op)
 }
 
 /*
- * True if an operator exists only because declarations are bound to it. A new operator may take
- * its name. Calls through these declarations find the old operator undefined, and look up the name
- * again.
+ * True if an operator exists only because declarations are bound to it. A new operator may take its
+ * name. Calls through these declarations then find the old operator undefined and @stale, and look
+ * up the name again: call_by_name().
  */
 static bool op_replaceable(const struct dk_op *op)
 {
@@ -218,8 +216,8 @@ static bool op_replaceable(const struct dk_op *op)
 }
 
 /*
- * True if the declarations bound to an operator fit a new definition. The operator was defined when
- * they were bound, so its class is known.
+ * True if the declarations that are bound to an operator fit a new definition. The operator was
+ * defined when they were bound, so its class is known.
  */
 static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
 			unsigned int flags)
@@ -300,17 +298,14 @@ void dkc_ops_free(struct dk_registry *reg)
 	kvfree(dkc_deref_locked(reg->ops, reg));
 }
 
-/*
- * Binds a declaration to an operator. Fails unless the operator is defined and fits. Called in a
- * read-side critical section.
- */
+/* Binds a declaration to an operator that is defined and fits. Called in a read-side section. */
 static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 {
 	u64 sig;
 
 	/*
-	 * Pairs with smp_store_release() in definition_publish(): the signature of a defined
-	 * operator, if it has one, is visible to the load below. Model: selftests/model/pin.pml.
+	 * Pairs with smp_store_release() in definition_publish(): if the operator has a signature,
+	 * the load below returns it. Model: selftests/model/pin.pml.
 	 */
 	if (!smp_load_acquire(&op->definer))
 		return -ENOENT;
@@ -320,13 +315,18 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
 	smp_mb();
-	/* do not bind to an operator that was undefined meanwhile: its class may change */
+	/*
+	 * the operator may have been undefined meanwhile, and its next definition may have another
+	 * class
+	 */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
 	/* the fast path of boxed calls needs a mark, even if there is no text to compare */
 	if (!decl->sig)
 		WRITE_ONCE(decl->sig_mark, sig);
-	/* if the operator has no signature to compare, do not bind: the slow path compares later */
+	/*
+	 * if the operator has no signature yet, do not bind: the slow path compares when it has one
+	 */
 	if (!decl->sig || sig)
 		WRITE_ONCE(decl->op, op);
 	return 0;

@@ -44,7 +44,7 @@ static bool has_hooks(const struct dk_registry *reg)
 	return h;
 }
 
-/* Returns the keys of the builtin fallbacks. Calls skip such a key unless a function serves it. */
+/* Returns the keys of the builtin fallbacks, which are fallthroughs. */
 static u64 builtin_set(const struct dk_layout *l)
 {
 	static const char * const names[] = {
@@ -139,7 +139,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
 	/* a trimmed table has one more byte, for all keys without an entry */
 	reg->index_entries = dkc_table_entries(l) + l->trimmed;
-	/* dk__lookup() reads a byte at a position of v1, even if the layout is another one */
+	/* dk__lookup() reads the byte at a position of v1, even if the table has another layout */
 	if (reg->index_entries <= DK_NUM_ENTRIES)
 		reg->index_entries = DK_NUM_ENTRIES + 1;
 	if (!reg->scratch || !reg->builtin || !reg->fallback)
@@ -151,7 +151,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->tables = dkc_has_fast_calls() ? DKC_TABLES_PLAIN : DKC_TABLES_BYPASSED;
 	reg->unpublished = false;
 	dkc_registry_created(reg);
-	/* a tracer that attached before dkc_registry_created() did not find this registry */
+	/* a tracer that attached before dkc_registry_created() has not notified this registry */
 	mutex_lock(&reg->lock);
 	dkc_change_traced(reg);
 	mutex_unlock(&reg->lock);
@@ -187,7 +187,7 @@ void dkc_registry_unlock(struct dk_registry *reg)
 {
 	bool visits = reg->notifies_unlocked;
 
-	/* keeps the registry from being freed while its notifiers are called */
+	/* a visitor, so that the registry is not freed while its notifiers are called */
 	reg->visitors += visits;
 	mutex_unlock(&reg->lock);
 	if (!visits)

@@ -13,8 +13,7 @@ struct dk_registry *dkc_registry(struct dk_registry *reg);
 struct dk_registry *dkc_registry_locked(struct dk_registry *reg);
 
 /*
- * True if an operator is defined, has functions or is held. Declarations that point to the operator
- * do not count.
+ * True if an operator is defined, has functions or is held, not if only declarations point to it.
  */
 static inline bool dkc_op_alive(const struct dk_op *op)
 {
@@ -33,13 +32,13 @@ static inline bool dkc_op_dangles(const struct dk_op *op)
 	return !op->definer && op->num_regs;
 }
 
-/* True if a declaration, and the callers that use it, were compiled for this version. */
+/* True if a declaration, and the code that calls through it, were compiled for this ABI version. */
 static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
 {
 	return decl->size == sizeof(*decl) && decl->call_abi == DK_ABI_VERSION;
 }
 
-/* Returns the name that a call was made with, for messages. */
+/* Returns the operator's name in the caller's declaration, for messages. */
 static inline const char *dkc_name_of_call(const struct dk_call *c)
 {
 	const struct dk_op_decl *decl = dk_call_decl(c);
@@ -47,7 +46,7 @@ static inline const char *dkc_name_of_call(const struct dk_call *c)
 	return decl && dkc_decl_fits(decl) ? decl->name : "a call";
 }
 
-/* True if the declaration that points to @op is bound: @op is an operator of a registry. */
+/* True if a declaration that points to @op is bound: @op is an operator of a registry. */
 static inline bool dkc_is_bound(const struct dk_op *op)
 {
 	return op && op != &dk__unbound;
@@ -55,10 +54,14 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 
 /*
  * change.c: publishing. The caller must hold the lock. dkc_op_set_table() publishes the table that
- * calls use, and retires the previous table if that is one with counters.
+ * calls use. It retires the previous table if that was a table with counters, but not if it was the
+ * full table @base.
  */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* Publishes the table of each operator again. If calls are counted, builds it with counters. */
+/*
+ * Publishes the table of each operator again: as @tables of the registry requires, a new table with
+ * counters, the full table, or a constant table.
+ */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /*
  * Adds (@more) or removes one watcher of calls, and publishes other tables if needed. Each hook is
@@ -72,14 +75,11 @@ void dkc_block_set_live(struct dkc_block *b, bool live);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 /* Adds the operators affected by a change of backend fallbacks or of a backend's state. */
 void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg);
-/*
- * Builds all tables. After that, dkc_change_commit() publishes them or dkc_change_cancel() frees
- * them.
- */
+/* Builds all tables. Then dkc_change_commit() publishes or dkc_change_cancel() frees them. */
 int __must_check dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
-/* Builds and publishes in one step, which never fails. */
+/* Builds and publishes the tables. Never fails: publishes constant tables if there is no memory. */
 void dkc_change_force(struct dkc_change *ch);
 /*
  * Builds, in bounded time, some of the tables for which dkc_change_force() had no memory.
@@ -94,12 +94,12 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 /* The caller must hold the lock or be in a read-side critical section. */
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
-/* Passed instead of flags for a function that can serve both atomic and other operators. */
+/* Passed instead of flags: the function can serve atomic operators and all others. */
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
- * for a definition or a function: @found, if it fits, or a new operator. Returns NULL if
- * allocation fails. The caller must call dkc_op_release(), which frees an unused operator.
+ * for a definition or a function: @found, if it fits, or a new operator. It returns NULL if
+ * allocation fails. If the caller does not use the operator, dkc_op_release() frees it.
  */
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 					  struct dk_op *found, unsigned int flags);
@@ -109,28 +109,25 @@ void dkc_op_unhold(struct dk_op *op);
 /* Walks the operators; *@pos is 0 at the start. May sleep. */
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
- * Like dkc_op_next(), but visits at most *@budget slots, including empty ones, and subtracts their
- * number from *@budget. If the result is NULL and *@budget is 0, there may be more operators.
+ * Like dkc_op_next(), but visits at most *@budget slots, including empty ones, and subtracts the
+ * number of visited slots. If the result is NULL and *@budget is 0, there may be more operators.
  */
 struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
 /* Frees all operators of a registry that is being freed. */
 void dkc_ops_free(struct dk_registry *reg);
 
 /*
- * order.c: the operators sorted by name. The caller must hold the lock. dkc_order_some() sorts
- * operators, and visits at most about @work slots and names. Returns 0 if all operators are sorted,
- * else -EAGAIN. The lock may be released between two calls.
+ * order.c: the operators sorted by name. The caller must hold the lock. dkc_order_some() sorts some
+ * of the operators: it visits at most about @work slots and names. It returns 0 if all operators
+ * are sorted, else -EAGAIN. The lock may be released between two calls.
  */
 int __must_check dkc_order_some(struct dk_registry *reg, u32 work);
 /*
- * Returns the first sorted operator with the name @name or a later name. If @after is true, skips
- * an operator with the name @name. Returns NULL if there is none.
+ * Returns the first of the sorted operators whose name is @name or later or, if @after is true,
+ * later than @name. Returns NULL if there is none.
  */
 struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool after);
-/*
- * Called after an operator was added to this slot of the table of names, or was removed from the
- * table.
- */
+/* Called after an operator was added to a slot of the table of names, or removed from it. */
 void dkc_order_add(struct dk_op *op, u32 slot);
 void dkc_order_remove(struct dk_op *op);
 
@@ -141,21 +138,21 @@ void dkc_registry_unlock(struct dk_registry *reg);
  * memory if there is a lot of it.
  */
 void dkc_registry_unlock_flush(struct dk_registry *reg);
-/* Makes all calls fail with -ESHUTDOWN and frees nothing. For the end of a process. */
+/* Makes all calls fail with -ESHUTDOWN, and frees nothing. Called when the process ends. */
 void dkc_registry_shutdown(struct dk_registry *reg);
 
-/* Returns true if an address is in the memory of the owner, a module or a shared object. */
+/* True if an address is in the memory of @owner, which is a module or a shared object. */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 /*
- * dkc_is_owned() returns true if a provider belongs to an owner. If the provider names no owner,
- * it belongs to the owner whose memory contains its struct dk_provider. dkc_provider_of() returns
- * a provider of an owner that is still registered, or NULL. The caller must hold the lock.
+ * dkc_is_owned() returns true if a provider belongs to an owner. A provider that does not name its
+ * owner belongs to the owner whose memory contains its struct dk_provider. dkc_provider_of()
+ * returns a provider of an owner that is still registered, or NULL. The caller must hold the lock.
  */
 bool dkc_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
 struct dkc_provider *dkc_provider_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /*
- * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. A struct dk_hooks does not record its
- * owner, but the struct or its functions are in the owner's memory. The caller must hold the lock.
+ * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL: hooks whose struct or functions are in
+ * the owner's memory. The caller must hold the lock.
  */
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 			      const void *owner);
@@ -163,21 +160,18 @@ struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
 /*
- * registry.c: returns true if hooks or a provider of the owner are registered. If it returns true,
- * the registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
+ * registry.c: returns true if hooks or a provider of the owner are registered. In this case the
+ * registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
  */
 bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
 				     const void *owner);
 void dkc_registry_visit_end(struct dk_registry *reg);
 
-/*
- * devices.c: returns the device with a number, or NULL. Called with the lock held or in a
- * read-side critical section.
- */
+/* devices.c: returns the device with a number, or NULL. Needs the lock or a read-side section. */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 /* Like dkc_device_at(), but returns NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
-/* Like dkc_device_online(), but @offline is the set of offline backends, for example of a view. */
+/* Like dkc_device_online(), but with another set of offline backends, such as that of a view. */
 const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 					    u32 number, u32 offline);
 /* Returns the number of the device that a call is on, or 0. */
@@ -186,16 +180,13 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 /* True if the objects and the function @serves, if any, are on more than one online device. */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n);
-/*
- * Copies the private name of a backend or, if there is none, its name in the layout. The caller
- * must hold the lock.
- */
+/* Copies a backend's private name or, if there is none, its name in the layout. Needs the lock. */
 void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX]);
 
 /*
  * notify.c: these functions count what is added and removed, and call the notifiers. The caller
- * must hold the lock and have incremented the generation.
+ * must hold the lock, and must already have incremented @generation of the registry.
  */
 void dkc_notify_op(const struct dk_op *op, struct dkc_provider *core, bool added);
 void dkc_notify_block(const struct dkc_block *b, bool added);
@@ -213,15 +204,15 @@ void dkc_notifiers_release(struct dk_registry *reg);
 
 /*
  * counters.c: the caller must hold the lock, except for dkc_stats_count() and dkc_stats_free().
- * dkc_stats_cover() assigns the missing counters of an operator, its functions, and the fallbacks
- * in @table, which may be NULL. Returns false if an allocation failed.
+ * dkc_stats_cover() assigns counters to an operator, its functions, and the fallbacks in @table
+ * (NULL: none), where they have none yet. Returns false if an allocation failed.
  */
 bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_sleep);
 /* Calls dkc_stats_cover() for all operators. Stops if an allocation fails. */
 bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
 /*
- * If @b is the block of a fallback, assigns all operators' counters at the slots of the fallback to
- * @prov or, if @prov is NULL, to no provider. Otherwise does nothing.
+ * If @b is the block of a fallback: all counters of operators at the fallback's slots now count for
+ * @prov or, if @prov is NULL, for no provider. Otherwise does nothing.
  */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
@@ -232,10 +223,7 @@ void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
 /* Adds a block of counters. Returns false if allocation fails. */
 bool __must_check dkc_stats_grow(struct dk_registry *reg, bool may_sleep);
-/*
- * Releases all counters. The caller must pass the result, which may be NULL, to dkc_stats_free()
- * after a grace period.
- */
+/* Ends counting. The caller must pass the result to dkc_stats_free() after a grace period. */
 struct dkc_stats * __must_check dkc_stats_detach(struct dk_registry *reg);
 void dkc_stats_free(struct dkc_stats *s);
 /* Sets all counters to zero, including those of withdrawn blocks. */
@@ -247,8 +235,8 @@ const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc
 /* Returns the value of counter @n: the calls since it was assigned or reset. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
- * Counts a call that @r serves or, if @r is NULL, a call without a function. The caller must keep
- * @op and @r from being freed.
+ * Counts a call that @r serves or, if @r is NULL, a call that no function serves. The caller must
+ * make sure that @op and @r are not freed.
  */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 
@@ -260,23 +248,23 @@ struct dkc_calls {
 	u64 provider;		/* number of the provider; 0: all calls */
 	u64 count;
 	u64 gone;		/* calls of functions and operators that are unregistered */
-	u64 uncounted;		/* not in @count: calls without a counter, of all providers */
-	u64 times_counted;	/* of the registry; if it changes, the sum restarts */
+	u64 uncounted;		/* not in @count: calls of all providers that had no counter */
+	u64 times_counted;	/* that of the registry: when it changes, the sum restarts */
 	u32 starts;
 	u32 counter;		/* the next one to add */
 };
 
 /*
- * Adds counters to a sum. Returns true if there are more. @work limits the work: reading a counter
- * costs @each, and skipping another provider's counter costs 1. The lock may be released between
- * two calls. Counting must be enabled. The counter of a function that exists during the whole sum
- * is added once.
+ * Adds counters to a sum. Returns true if there are more. Stops when the cost reaches @work:
+ * reading a counter costs @each, and skipping another provider's counter costs 1. The lock may be
+ * released between two calls. Counting must be enabled. The counter of a function that exists
+ * during the whole sum is added exactly once.
  */
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 
 /*
- * hook.c: dkc_hooks_before() runs the hooks' @before functions and, if the call is not made (@err),
- * their @after functions. dkc_hooks_after() runs the @after functions of a call that was made.
+ * hook.c: dkc_hooks_before() runs @before of each hook. If @err is not 0, the call fails, and it
+ * also runs @after of each hook. For a call that is made, dkc_hooks_after() runs @after later.
  */
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_request *req, int err);
 void dkc_hooks_after(struct dk_frame *f);

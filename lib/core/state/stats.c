@@ -19,7 +19,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
 		reason = DK_WHY_NO_MEMORY;
 	if (was_on) {
-		/* if there was no memory for a counter before, it may be assigned now */
+		/* publish tables with the counters for which there was no memory before */
 		dkc_change_tables(reg, true);
 	} else if (reason) {
 		undone = dkc_stats_detach(reg);
@@ -51,7 +51,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	if (s)
 		dkc_change_watched(reg, false);
 	mutex_unlock(&reg->lock);
-	/* wait, even if another caller detached the counters, until no call uses them */
+	/* wait until no call uses the counters, even if another caller detached them */
 	synchronize_rcu();
 	dkc_stats_free(s);
 	return 0;
@@ -95,7 +95,7 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
 
 /*
  * Fills @s with the counter and the names of the function @r. If @r is NULL, fills @s with the
- * counter for calls of @op without a function.
+ * counter of the calls of @op that no function serves.
  */
 static void stat_fill(struct dk_stat *s, const struct dk_op *op, enum dk_stat_kind kind,
 		      const struct dkc_reg *r)
@@ -114,8 +114,8 @@ static void stat_fill(struct dk_stat *s, const struct dk_op *op, enum dk_stat_ki
 }
 
 /*
- * Fills in a counter that belongs to no function of the operator. @i counts from 0: the
- * counters of fallbacks, by slot, and then the counter of calls without a function.
+ * Fills in counter @i of those that belong to no function of the operator: first the counters of
+ * fallbacks, by slot, and then the counter of the calls that no function serves.
  */
 static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat *s)
 {
