@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Admission: finds or makes the operator of a definition or function. Compares the name,
- * signature, schema and class of the definition or function with those of the operator.
+ * Finds or makes the operator of a definition or function, and checks that both fit: name,
+ * signature, schema and class.
  */
 #include "change.h"
 
@@ -87,8 +87,8 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl)
 }
 
 /*
- * Returns the origin of the operator's signature: its definition, or the oldest function with that
- * signature. @decl of the result is NULL if the origin is no longer registered.
+ * Returns where the operator's signature comes from: its definition, or the oldest function with
+ * that signature. @decl of the result is NULL if neither is registered any more.
  */
 static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op *op)
 {
@@ -111,8 +111,8 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 }
 
 /*
- * Returns the length of the common prefix of two signatures, up to a comma; 0 if a
- * message can show both signatures in full.
+ * Returns how many characters of two long signatures a message can omit: their common prefix, up to
+ * a comma. Returns 0 if a message can show both in full.
  */
 static size_t sig_common(const char *a, const char *b)
 {
@@ -191,10 +191,7 @@ static noinline int check_schemas(const struct dk_op_decl *decl, const struct dk
 	return dkc_refuse_joined(why, diff.reason, part, ARRAY_SIZE(part));
 }
 
-/*
- * Compares a function with a definition. If the operator is atomic and the function is not, the
- * message contains @name.
- */
+/* Compares a function with a definition. If the function is not atomic, the message has @name. */
 static int check_function(const struct dk_op_decl *decl, unsigned int flags,
 			  const struct dk_impl *impl, const char *name, struct dk_diag *why)
 {
@@ -204,8 +201,8 @@ static int check_function(const struct dk_op_decl *decl, unsigned int flags,
 }
 
 /*
- * Checks the functions that were registered before the definition. Callers that have found the
- * operator rely on its class, so a definition must not change the class.
+ * Checks the functions that were registered before the definition. Also refuses to change the class
+ * of an operator to which declarations or handles point: calls through them rely on its class.
  */
 static int check_definition(const struct dkc_claim *c, const struct dk_op *op,
 			    struct dk_diag *why)
@@ -230,7 +227,7 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 	int err = 0;
 
 	dkc_assert_writer(reg);
-	/* the names of definitions and of existing operators are checked already */
+	/* names of definitions and of existing operators have already been checked */
 	if (!op && c->impl && !dkc_name_ok(c->decl->name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, c->decl->name);
 	op = dkc_op_obtain(reg, c->decl, op, c->flags);
@@ -245,8 +242,8 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
 	/*
-	 * A new operator fits every claim. So if a claim is refused, the operator existed before,
-	 * and need not be released here.
+	 * A refused claim need not release the operator: a new operator fits every claim, so the
+	 * operator existed before.
 	 */
 	if (!err)
 		*out = op;

@@ -23,8 +23,8 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 }
 
 /*
- * True if a key or backend has the name, in upper or lower case, or a parser accepts the name.
- * Inlining this function would make the core larger.
+ * True if a key or backend has the name, in upper or lower case, or if a parser accepts it for one.
+ * noinline, because inlining this function would make the core larger.
  */
 static noinline bool name_taken(const struct dk_registry *reg, const char *name)
 {
@@ -89,8 +89,8 @@ static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
 }
 
 /*
- * Finds the backend that the name is bound to. If there is none, chooses one that the name can
- * be bound to: @pin or, if @pin is 0, the first free private backend.
+ * Finds the backend that the name is bound to. If there is none, chooses one to bind the name to:
+ * @pin or, if @pin is 0, the first private backend without a name.
  */
 static int choose_backend(struct dk_registry *reg, const char *name, unsigned int pin,
 			  unsigned int *backend, struct dk_diag *why)

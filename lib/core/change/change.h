@@ -5,17 +5,11 @@
 
 #include "../call/call.h"
 
-/*
- * check.c: check the form of declarations and functions. Called without the lock. Return 0 or a
- * negative errno.
- */
+/* check.c: check the form of declarations and functions. Called with or without the lock. */
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
-/*
- * Checks only the size of @impl, and that its operator's declaration exists and was compiled for
- * this version.
- */
+/* Checks only the size of @impl, and that it has a declaration for this ABI version. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
@@ -33,12 +27,13 @@ struct dkc_claim {
 
 /*
  * admit.c: finds or makes the operator of a claim. Fails if the name, signature, schema or class
- * does not fit, or if allocation fails. A caller that does not use the operator releases it.
+ * does not fit, or if allocation fails. If the caller does not use the operator, it must call
+ * dkc_op_release().
  */
 int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
 /*
- * Refuses @impl because of @old. The text is "operator key: f1 (a) -> f2 (b)" or, for a fallback,
- * "key: f1 (a) -> f2 (b)".
+ * Refuses @impl because of @old. The text is "operator key: old (a) -> new (b)", where a and b are
+ * the providers. For a fallback, it lacks the operator.
  */
 int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason, const struct dkc_reg *old,
 		   const struct dk_impl *impl, const struct dkc_provider *prov);
@@ -53,16 +48,16 @@ void dkc_impl_text(char text[DK_NAME_MAX], const struct dk_impl *impl,
 struct dkc_registration {
 	struct dkc_provider *prov;
 	struct dk_diag *why;
-	const struct dk_op_decl *decl;	/* the definition, or NULL */
+	const struct dk_op_decl *decl;	/* the definition to register, or NULL */
 	unsigned int flags;		/* of the definition */
-	const struct dk_impl *impls;	/* the array of functions, or one backend fallback */
+	const struct dk_impl *impls;	/* the array of functions, or one fallback */
 	unsigned int n;
-	unsigned int backend;		/* the backend of building blocks, or 0 */
+	unsigned int backend;		/* the backend that building blocks refer to; 0: all */
 	bool fallback;
 	struct dkc_device *dev;		/* the device that is registered, or NULL */
 	void *priv;			/* private data of the device's functions */
-	struct dkc_block *block;	/* the functions; NULL: none, or the registration failed */
-	/* state of the definition in progress */
+	struct dkc_block *block;	/* result: the functions; NULL: none, or failed */
+	/* state of a definition that is not published yet */
 	struct dk_op *op;
 	struct dkc_args *args;		/* the copy of the argument description, or NULL */
 	u32 old_flags;
@@ -72,18 +67,21 @@ struct dkc_registration {
 /* Publishes a registration as a whole, or fails and changes nothing. */
 int __must_check dkc_register(struct dkc_registration *r);
 
-/* unregister.c: remove a definition or functions. The caller must publish the tables of @ch. */
+/*
+ * unregister.c: remove a definition or functions. Add the operators to @ch, whose tables the caller
+ * must then publish.
+ */
 void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
-/* Withdraws a block and publishes the tables. Returns @b. Does nothing if @b is NULL. */
+/* Withdraws a block and publishes the changed tables. Returns @b, which may be NULL. */
 struct dkc_block *dkc_block_remove(struct dkc_block *b);
-/* Takes the registrations of a block out of all lists. */
+/* Takes the registrations of a block out of all lists, and adds the operators to @ch. */
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* Returns the block of an array that the provider registered without a device, or NULL. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
 /*
- * Returns a withdrawn block that is not drained yet, or NULL if there is none. Searches for the
- * block of @device or, if @device is 0, for a block of @impls without a device.
+ * Returns a withdrawn block that is not drained yet, or NULL: that of @device or, if @device is 0,
+ * one of @impls without a device.
  */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 					   const struct dk_impl *impls, u32 device);
@@ -111,14 +109,14 @@ int dkc_provider_lock_to_wait(struct dk_provider *prov, struct dkc_provider **co
 			      struct dk_diag *why);
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
 /*
- * Returns the first provider with a number greater than @after. Skips a provider with @drained
- * set: it is unregistered, and stays only for threads that wait for it.
+ * Returns the first provider with a number greater than @after. Skips providers with @drained set:
+ * these are unregistered, and the last thread that waits for them will free them.
  */
 const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64 after);
 /*
- * Unregisters one provider of the owner, and copies the provider's name to @name. Returns false
- * if the owner has no registered provider. Does not read the struct dk_provider, which may be
- * freed. Takes the lock.
+ * Unregisters one provider of the owner, and copies the provider's name to @name. Returns false if
+ * the owner has no registered provider. Does not read the public struct dk_provider, which may
+ * already be freed. Takes the lock.
  */
 bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 			  char name[DK_NAME_MAX]);
@@ -130,56 +128,53 @@ static inline u64 dkc_deadline(unsigned int ms)
 }
 
 /*
- * Selects running calls of a provider by their functions: those of @block, else those of
- * @backends, else all if @any is true, else those of withdrawn blocks. dkc_wait() fills in the
- * members after @deadline. The caller may set @over before it calls dkc_wait().
+ * Selects running calls of a provider by their functions. The first of @block, @backends and @any
+ * that is set decides. If none is set, selects the calls of functions in withdrawn blocks. The
+ * caller of dkc_wait() sets the members up to @deadline, and may set @over.
  */
 struct dkc_target {
-	const struct dkc_block *block;	/* functions of this block, or NULL */
-	u32 backends;			/* else functions at keys of these backends, or 0 */
-	bool any;			/* else all functions */
+	const struct dkc_block *block;	/* select the functions of this block */
+	u32 backends;			/* select the functions at keys of these backends */
+	bool any;			/* select all functions */
 	struct dkc_offline *since;	/* the device or backend that was taken offline, or NULL */
 	unsigned long switches;		/* @since->switches when the wait began */
 	u64 deadline;			/* in ms of dkc_now(); 0: none */
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since the wait began */
-	bool canceled;			/* brought online again during the wait */
-	u64 over;			/* a time when a grace period was over, or 0 */
-	struct dk_inside *found;	/* filled with a selected call; @skip calls are skipped */
+	bool canceled;			/* @since was brought online again during the wait */
+	u64 over;			/* 0, or a time after the grace period of the wait */
+	struct dk_inside *found;	/* find_inside() fills it with a selected call */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
-	unsigned int skip;
+	unsigned int skip;		/* the selected calls to skip before @found */
 };
 
 /*
- * drain.c: returns 0 if the caller may wait for calls of @core, which may be NULL. Fails inside
- * such a call and in atomic context.
+ * drain.c: returns 0 if the caller may wait for calls of @core (NULL: of any provider). Fails in
+ * atomic context and, unless @core is NULL, inside a call of @core.
  */
 int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
 /*
- * Waits until no call of @t is running, with the lock released. Fails with -ETIMEDOUT at the
- * deadline; @why names a call that is running. If @core is unregistered and no other caller waits,
- * it is freed. The caller must have called dkc_may_unregister().
+ * Releases the lock, waits until no selected call is running, and takes the lock again. Fails with
+ * -ETIMEDOUT at the deadline; @why then names a call that is still running. Frees @core if it is
+ * unregistered and no other caller waits. The caller must have called dkc_may_unregister().
  */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 	__must_hold(&core->reg->lock);
-/*
- * Waits like dkc_wait(), without a deadline, for the calls of @block or, if @block is NULL, of all
- * withdrawn blocks.
- */
+/* Like dkc_wait(), without a deadline, for @block or, if it is NULL, for all withdrawn blocks. */
 void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
 	__must_hold(&core->reg->lock);
 /*
- * Describes running call @i of the provider with this number, in the form of the reason
- * STILL_INSIDE. Returns false if there is no such call. Takes the lock.
+ * Describes running call @i, counted from 0, of the provider with this number: see inside_text() in
+ * drain.c. Returns false if there is no such call. Takes the lock.
  */
 bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
 			      char text[DK_NAME_MAX]);
 /* Called in the child of fork(); the lock was taken before the fork. */
 void dkc_providers_after_fork(struct dk_registry *reg);
 
-/* device.c: returns the first device after the slot of a device number, or NULL. */
+/* device.c: returns the device in the first used slot after that of @number (0: any), or NULL. */
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);
-/* Make the number of a device valid, or invalid forever. */
+/* Make the number of a device valid, or make it invalid forever. */
 void dkc_device_publish(struct dkc_device *dev);
 void dkc_device_remove(struct dkc_device *dev);
 
@@ -188,9 +183,9 @@ void dkc_backends_release(struct dkc_provider *prov);
 /* Like dk_registry_key_name(), but returns true if the key's backend has a private name. */
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
 /*
- * @name is the name of a key in the layout. If @name ends with the layout's name of a backend
- * that has a private name, returns the private name, and sets *@kept to the length of @name
- * without that end. Otherwise returns NULL.
+ * @name is the name of a key in the layout, such as AutogradPrivateUse1. If its backend has a
+ * private name, returns this, and sets *@kept to the length of the part before the backend's name
+ * (8 for "Autograd"). Otherwise returns NULL.
  */
 const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 
@@ -204,8 +199,8 @@ struct dkc_switch {
 	bool online;			/* the new state */
 	u32 number;			/* of the device or backend */
 	u64 deadline;			/* of the wait for calls, in ms of dkc_now(); 0: none */
-	struct dk_diag *why;		/* names an operator that is no longer served */
-	struct dk_diag *inside;		/* names a call that is still running at the deadline */
+	struct dk_diag *why;		/* names an operator that nothing serves now */
+	struct dk_diag *inside;		/* names a call that still runs at the deadline */
 	struct dkc_device *dev;		/* NULL for a backend */
 	u32 backends;			/* the bit of the backend; 0 for a device */
 	struct dkc_offline *since;

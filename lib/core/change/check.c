@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Checks the form of declarations and functions before anything else: sizes, flags, names and
- * schemas.
- */
+/* Checks the form of declarations and functions: sizes, flags, names and schemas. */
 #include "change.h"
 
-/* No other member may be read before the sizes are checked. */
+/* Checks @size of each struct before reading its other members: they may not exist. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why)
 {
 	if (impl->size != sizeof(*impl))
@@ -85,8 +82,8 @@ static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_d
 }
 
 /*
- * True if the description of a parameter is valid. Lists and pointers must have at least their full
- * size, because dk_arg_get() reads all of it.
+ * True if the description of a parameter is valid. Lists and pointers must not be smaller than
+ * their type, because dk_arg_get() reads them as a whole.
  */
 static bool param_fits(const struct dk_param *p, u64 args_size)
 {

@@ -3,7 +3,7 @@
 #include "change.h"
 
 #define DKC_DEVMAP_MIN		16
-/* The last generation is not used, so that no device has the number DK_DEVICE_LIST. */
+/* The last generation is not used, so that no device gets the number DK_DEVICE_LIST. */
 #define DKC_MAX_GENERATION	((1u << (32 - DKC_DEVICE_BITS)) - 2)
 
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number)

@@ -16,10 +16,7 @@ static void provider_free(struct dkc_provider *core)
 	kvfree(core);
 }
 
-/*
- * Ends a wait. The last waiter frees the drained blocks, and then the provider if it is
- * unregistered.
- */
+/* Ends a wait. The last waiter frees the drained blocks, and an unregistered provider. */
 static void wait_end(struct dkc_provider *core)
 {
 	struct dkc_block **p = &core->withdrawn, *b;
@@ -41,8 +38,8 @@ static void wait_end(struct dkc_provider *core)
 }
 
 /*
- * The waiting threads of the parent do not exist in the child. Frees the blocks that were
- * already drained. A provider that was being unregistered must be unregistered again.
+ * The threads that waited in the parent do not exist in the child, so this function ends their
+ * waits. If a provider was being unregistered, the child must unregister it again.
  */
 void dkc_providers_after_fork(struct dk_registry *reg)
 {
@@ -61,8 +58,8 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 /* ---- running calls -------------------------------------------------------------- */
 
 /*
- * True if the device or backend was brought online since the wait began, whatever happened to it
- * after that. A device is not freed while a wait is in progress.
+ * True if the device or backend has been brought online since the wait began, even if it is offline
+ * again. A device is not freed while a wait is in progress.
  */
 static bool is_canceled(const struct dkc_target *t)
 {
@@ -70,9 +67,9 @@ static bool is_canceled(const struct dkc_target *t)
 }
 
 /*
- * True if a wait for the calls of @waited_for also waits for the calls of @b. An array may be
- * registered again while calls of its previous registration are running. A wait for the array
- * waits for the calls of all its registrations that were unregistered.
+ * True if a wait for @waited_for also waits for the calls of @b. An array may be unregistered and
+ * registered again while calls of the first registration are running. A wait for the array waits
+ * for the calls of all its former registrations.
  */
 static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 {
@@ -81,7 +78,10 @@ static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 		READ_ONCE(b->state) == DKC_REMOVED);
 }
 
-/* The provider's blocks are not freed while the lock is held or a wait is in progress. */
+/*
+ * The blocks of the provider can be read: they are not freed while the lock is held or a wait is in
+ * progress.
+ */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_target *t = data;
@@ -107,8 +107,8 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 }
 
 /*
- * Copies the name of the operator that was called. If it is unknown, which can happen for a backend
- * fallback, formats the key instead.
+ * Copies the name of the operator that was called. For a backend fallback the operator may be
+ * unknown; then formats the key instead.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 {
@@ -199,7 +199,7 @@ static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text
 
 /*
  * Returns 0 if no call is running and the grace period is over. Otherwise returns -ETIMEDOUT, and
- * @why names a call or, if no call is found, the provider.
+ * @why names a call or, if none is found, the provider.
  */
 static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
 {
@@ -273,9 +273,10 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 }
 
 /*
- * Marks as drained the blocks that were withdrawn before the wait began. A block is freed when the
- * last wait for the provider ends. The array may be freed earlier, when the wait of the caller that
- * unregistered the array ends. So code that reads the array must skip drained blocks.
+ * Marks the blocks that @t waited for as drained. @list has the blocks that were withdrawn before
+ * the wait began. A block is freed when the last wait for the provider ends. The caller that
+ * unregistered the array may free the array earlier, when its own wait ends. So code that reads the
+ * array must skip drained blocks.
  */
 static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 {
@@ -291,8 +292,8 @@ static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 }
 
 /*
- * Builds the tables whose allocation failed, and releases the lock from time to time. Waits for
- * memory only if @may_sleep, which is false if the caller has a deadline.
+ * Builds the tables for which there was no memory, and releases the lock from time to time. Without
+ * @may_sleep, which is false if the caller has a deadline, does not wait for memory.
  */
 static void rebuild(struct dk_registry *reg, bool may_sleep)
 	__must_hold(&reg->lock)
@@ -304,8 +305,8 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 }
 
 /*
- * Called when no call is running. Stores NULL in @core of the struct dk_provider. A thread that
- * reads this NULL may free the struct dk_provider.
+ * Called when no call is running. Stores NULL in @core of the public struct dk_provider. A thread
+ * that reads this NULL may free the struct.
  */
 static void unregistered(struct dkc_provider *core)
 {
@@ -322,8 +323,8 @@ static void unregistered(struct dkc_provider *core)
 }
 
 /*
- * Waits until the calls have returned. Returns false if the deadline passes first. A wait without
- * a deadline may never end if a driver does not complete a call.
+ * Waits until the calls have returned. Returns false if the deadline passes first. Without a
+ * deadline, the wait never ends if a call never returns; so it is reported every DKC_NOTICE_MS.
  */
 static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 {
@@ -345,7 +346,7 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 	return true;
 }
 
-/* Several callers may wait at once. The withdrawn blocks are freed when the last wait ends. */
+/* Several callers may wait for a provider at once. The last one frees the withdrawn blocks. */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 {
 	bool unregisters = core->unregistering && !t->block && !t->backends, empty = false;
@@ -360,13 +361,13 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	if (unregisters) {
 		if (t->deadline && !core->grace_begun)
 			core->grace_begun = dkc_grace_begin(&core->grace);
-		/* another caller may have begun the grace period, which may already be over */
+		/* another caller may have begun this grace period, and it may already be over */
 		begun = core->grace_begun ? &core->grace : NULL;
 		t->over = READ_ONCE(core->grace_over);
 	}
 	mutex_unlock(&reg->lock);
 	dkc_trace(drain, core, true, unregisters, false);
-	/* only unregistering has a deadline here, because a grace period is usually short */
+	/* only unregistering applies its deadline here: a grace period is usually short */
 	if (!t->past_grace)
 		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
 	if (t->past_grace) {
@@ -377,7 +378,10 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 		empty = wait_empty(core, t);
 	}
 	mutex_lock(&reg->lock);
-	/* check again: the last call may have returned, or another waiter may have finished */
+	/*
+	 * check again: the last call may have returned, or another waiter may have marked it
+	 * drained
+	 */
 	if (!empty && !core->drained)
 		err = report_inside(t, why);
 	dkc_trace(drain, core, false, unregisters, !err);

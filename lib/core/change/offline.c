@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Takes devices and backends offline, and brings them online. The registrations of an offline
- * device or backend stay, but calls are routed as if these registrations were absent.
+ * Takes devices and backends offline, and brings them online. The functions of an offline device or
+ * backend stay registered, but calls are routed as if they were not.
  */
 #include "change.h"
 
@@ -22,8 +22,8 @@ static bool is_online(const struct dkc_switch *s)
 }
 
 /*
- * Stores the state for readers. A reader of the lists that loads this state also loads everything
- * that was stored before the state: selftests/model/view.pml.
+ * Stores the state for readers. A reader that loads this state also loads everything that was
+ * stored before it: selftests/model/view.pml.
  */
 static void set_visible(const struct dkc_switch *s)
 {
@@ -57,7 +57,7 @@ static struct dkc_block *next_block(const struct dk_registry *reg, const struct 
 	return core ? core->blocks : NULL;
 }
 
-/* Walks the registrations whose state changes. Starts and ends with NULL. */
+/* Walks the registrations of the device or backend. Starts and ends with NULL. */
 static const struct dkc_reg *next_switched(const struct dkc_switch *s, const struct dkc_reg *r)
 {
 	const struct dkc_block *b;
@@ -85,8 +85,8 @@ static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 }
 
 /*
- * Returns an operator whose only function for the key of @r is @r, or NULL if there is none. For a
- * fallback, this can be any operator of the registry; otherwise it is the operator of @r.
+ * Returns an operator that nothing serves any more at the key of @r, or NULL. If @r is a function,
+ * only its operator is tested. If @r is a fallback, all operators of the registry are tested.
  */
 static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc_reg *r)
 {
@@ -145,7 +145,7 @@ static int switch_tables(const struct dkc_switch *s)
 	else
 		dkc_notify_backend(s->reg, s->number, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* readers of the lists may use the functions only after the tables have them */
+	/* readers of the lists use the functions only after the tables have them */
 	if (s->online)
 		set_visible(s);
 	since->over = 0;
@@ -177,9 +177,9 @@ static int may_wait(struct dkc_switch *s)
 
 /*
  * Waits for the running calls, with the lock released. For a backend, waits for the calls of each
- * provider in turn. One grace period is enough for all of them, because functions that are
- * registered later are offline at once. Fails with -ECANCELED if another caller has brought the
- * device or backend online again.
+ * provider in turn. One grace period is enough for all providers, because functions that are
+ * registered during the wait are offline from the start. Fails with -ECANCELED if another caller
+ * has brought the device or backend online again.
  */
 static int wait_switched(const struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
@@ -191,7 +191,7 @@ static int wait_switched(const struct dkc_switch *s)
 		.deadline = s->deadline,
 	};
 	char buf[DK_NAME_MAX];
-	/* the device may be freed during the wait */
+	/* copy the name: the device may be freed during the wait */
 	const char *name = switch_name(s, buf);
 	int err = 0;
 
@@ -207,7 +207,7 @@ static int wait_switched(const struct dkc_switch *s)
 	return target.canceled ? dkc_refuse(s->why, DK_WHY_CANCELED, name) : err;
 }
 
-/* Waits for calls even if another caller has set the state already. */
+/* If the state is already offline, nevertheless waits for running calls. */
 static int set_online(struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits
- * for one grace period and then for running calls, and then frees memory. Unregistering needs no
- * free memory.
+ * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits for
+ * one grace period and then for running calls, and then frees memory. Only a deadline needs free
+ * memory.
  */
 #include "change.h"
 
@@ -37,7 +37,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	dkc_owner_registers(prov->owner);
 	mutex_lock(&reg->lock);
-	/* the memory at @prov may have contained a provider that was freed without unregistering */
+	/* @prov may be at the address of a provider that was freed without unregistering it */
 	had = dkc_provider_find(reg, prov);
 	if (prov->core || had || reg->shutdown) {
 		err = dkc_refuse(why, !prov->core && !had ? DK_WHY_SHUTDOWN :
@@ -58,7 +58,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	reg->providers = core;
 	reg->generation++;
 	dkc_notify_provider(core, DKC_PROVIDER_ADDED);
-	/* pairs with dkc_provider_lock_unregistering(), which reads @core */
+	/* pairs with smp_load_acquire() in dkc_provider_lock_unregistering() */
 	smp_store_release(&prov->core, core);
 	mutex_unlock(&reg->lock);
 	return dkc_accept(why);
@@ -118,9 +118,9 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 		return err;
 	dkc_accept(why);
 	/*
-	 * If the provider is not registered, its registry may be freed and must not be used. A
-	 * caller that reads NULL also reads everything that the calls of the provider stored.
-	 * Pairs with unregistered() in dkc_wait(): selftests/model/message.pml.
+	 * If @core is NULL, the provider is not registered, and its registry may be freed. A caller
+	 * that reads NULL also reads everything that the calls of the provider stored. Pairs with
+	 * smp_store_release() in unregistered(): selftests/model/message.pml.
 	 */
 	if (!prov || !smp_load_acquire(&prov->core))
 		return 0;
@@ -165,8 +165,8 @@ static void provider_withdraw(struct dkc_provider *core)
 }
 
 /*
- * Unregisters the provider. On success, the last thread that waits for the provider frees it.
- * Another caller may have begun to unregister the provider.
+ * Unregisters the provider, even if another caller has already begun to do so. On success, the last
+ * thread that waits for the provider frees it.
  */
 static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *why)
 	__must_hold(&core->reg->lock)

@@ -7,7 +7,7 @@
 
 /* ---- functions -------------------------------------------------------------- */
 
-/* Sets *@key to the key that an entry of the array stands for. */
+/* Sets *@key to the key at which @impl is registered. */
 static int resolve_key(const struct dkc_registration *r, const struct dk_impl *impl,
 		       unsigned int *key)
 {
@@ -34,8 +34,8 @@ static int resolve_key(const struct dkc_registration *r, const struct dk_impl *i
 }
 
 /*
- * Links a registration into its operator's list. The list has two parts: the registrations without
- * a device, and then those of devices. In its part, the new registration comes first.
+ * Links a registration into its operator's list. The list has two parts: first the registrations
+ * without a device, then those of devices. The new registration becomes the first of its part.
  */
 static void reg_link(struct dkc_reg *r, struct dk_op *op)
 {
@@ -44,7 +44,7 @@ static void reg_link(struct dkc_reg *r, struct dk_op *op)
 
 	while (r->of_device && dkc_without_device(dkc_deref_locked(*at, op->reg)))
 		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
-	/* if the previous registration of the block has the same operator, *@at points to it */
+	/* if the block's previous registration has the same operator, *@at now points to it */
 	r->follows = r->place && b->impls[r->place].op == b->impls[r->place - 1].op;
 	if (r->place)
 		r->run = r[-1].run + !r->follows;
@@ -59,7 +59,7 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 {
 	struct dkc_claim claim = {
 		.decl = impl->op, .impl = impl, .prov = r->prov,
-		/* a function that may sleep cannot belong to an atomic operator */
+		/* a function that is not atomic may sleep, so it cannot serve an atomic operator */
 		.flags = impl->flags & DK_IMPL_F_ATOMIC ? DKC_ANY_CLASS : 0,
 	};
 	struct dk_op *op;
@@ -78,7 +78,7 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 	return 0;
 }
 
-/* An array is unregistered by its address, so it must not be registered twice. */
+/* An array is identified by its address, so a provider must not register it twice. */
 static noinline int check_table(const struct dkc_registration *r)
 {
 	const struct dkc_block *b = dkc_block_find(r->prov, r->impls);
@@ -121,8 +121,8 @@ static int check_fallback_key(const struct dkc_registration *r)
 }
 
 /*
- * Links a fallback at every entry that its key stands for. Skips keys without an entry: most keys
- * have none in a trimmed table.
+ * Links a fallback at every entry that its key stands for. Skips keys for which a trimmed table has
+ * no entry.
  */
 static int fallback_admit(struct dkc_registration *r)
 {
@@ -169,7 +169,7 @@ static int block_admit(struct dkc_registration *r)
 		return dkc_refuse_number(r->why, DK_WHY_BAD_BACKEND, r->backend);
 	if (r->n > DKC_MAX_BLOCK)
 		return dkc_refuse(r->why, DK_WHY_TABLE_SIZE, r->prov->name);
-	/* arrays are found by address, but an empty array may share the address of another array */
+	/* do not register an empty array: it may share its address with another array */
 	if (!r->n && !r->dev && !r->fallback)
 		return 0;
 	b = dkc_block_alloc(r->impls, r->fallback ? l->num_entries : r->n, r->fallback);
@@ -198,8 +198,8 @@ static const struct dkc_reg *overridden(const struct dkc_reg *r)
 }
 
 /*
- * Reports the first function at a key without an entry in a trimmed table, or the first one
- * that overrides another: "operator key: old -> new".
+ * Reports the first function that overrides another one ("operator key: old -> new") or, if none
+ * does, the first function at a key without an entry in a trimmed table.
  */
 static void remark_functions(const struct dkc_registration *r)
 {
@@ -297,8 +297,8 @@ static void definition_publish(struct dkc_registration *r)
 	smp_store_release(&op->definer, r->prov);
 	dkc_notify_op(op, r->prov, true);
 	/*
-	 * Ends all views, so that no reader mixes two definitions. A reader that compared tables
-	 * might not notice a new definition: both may publish the same constant table.
+	 * Ends all views, so that no lookup mixes two definitions. To compare the table pointers
+	 * would not be enough: the tables of both definitions may be the same constant table.
 	 */
 	dkc_changed(reg, DKC_WHOLE_CHANGE);
 	dkc_op_unhold(op);

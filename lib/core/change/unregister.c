@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Unregisters definitions, arrays of functions (struct dk_impl) and backend fallbacks.
- * Unregistering needs no free memory.
- */
+/* Unregisters definitions, arrays of functions and fallbacks. Needs no free memory. */
 #include "change.h"
 
 /* Called after a definition or a function was removed. */
@@ -48,10 +45,7 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 	return err;
 }
 
-/*
- * Unlinks a registration. The registrations of a run (struct dkc_run) must be unlinked from the
- * last to the first.
- */
+/* Unlinks a registration. Those of a run must be unlinked from the last to the first. */
 static void reg_unlink(struct dkc_reg *r)
 {
 	struct dk_op *op = dkc_reg_op(r);
@@ -59,7 +53,7 @@ static void reg_unlink(struct dkc_reg *r)
 
 	while (dkc_deref_locked(*at, op->reg) != r)
 		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
-	/* readers that are at this registration can still reach the next ones */
+	/* @r keeps its own link, so readers that are at @r can still go on */
 	rcu_assign_pointer(*at, dkc_next_reg(r));
 	op->num_regs--;
 	op_removed(op);
