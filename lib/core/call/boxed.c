@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Boxed calls: the arguments are packed in a struct. An extract function puts the objects that the
- * call dispatches on into an array on its stack, and passes the array to dk_extracted().
- * dk_extracted() makes the call, so the array stays valid until the call returns.
+ * Boxed calls: the arguments are packed in a struct. The declaration's function @extract, which
+ * DK_OP() generates, puts the objects that the call dispatches on into an array on its stack. It
+ * passes the array to dk_extracted(), which makes the call. So the array is valid until the call
+ * returns.
  */
 #include "call.h"
 
 struct dk_extract {
 	struct dk__request rq;
 	void *args;
-	const struct dk_op_decl *decl;	/* by which the objects were found, or NULL */
+	const struct dk_op_decl *decl;	/* describes where the objects are; or NULL */
 	struct dk__array objs;		/* set by dk_extracted() */
 };
 
 #define HOW	(DK__HOW_MASKED | DK__HOW_TYPED | DK__HOW_ARRAY)
 
 /*
- * Runs a function that is not boxed, if the caller's declaration cannot unpack the arguments. Uses
- * the function's own declaration, which stays valid while the function is registered. Fails if the
- * function takes another struct than the caller has packed.
+ * Runs a function that is not boxed, for a caller whose declaration cannot unpack the arguments.
+ * The function's own declaration unpacks them; it is valid while the function is registered. Fails
+ * if the function takes another struct than the caller has packed.
  */
 static noinline int unbox_by_function(struct dk_call *c, const struct dk_extract *x)
 {
@@ -58,7 +59,7 @@ static noinline int call_slowly(struct dk_extract *x)
 	return err;
 }
 
-/* Makes the call. @found is a result of dkc_fast_find() or a similar function. */
+/* Makes the call. @found is what dkc_fast_continue() or dkc_fast_redispatch() returned. */
 static int finish(struct dk_extract *x, struct dk_call *c, struct dk__slot slot, int found)
 {
 	if (likely(!found))
@@ -74,7 +75,7 @@ static noinline int find(struct dk_extract *x, struct dk_call *c, struct dk__slo
 						    dk__pack(byte, HOW, x->objs.n)));
 }
 
-/* Makes any call that is not the call of an operator with the caller's local state. */
+/* Makes a redispatch, a call at a given key, or a call whose declaration has no operator yet. */
 static noinline int call_specially(struct dk_extract *x)
 {
 	struct dk_call c DK__NOT_SET;
@@ -143,10 +144,10 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 }
 
 /*
- * Makes a call through a hand-written declaration, which has no function to extract the objects.
- * The description of the parameters shows which of them are objects. If the declaration has no
- * description, the operator's copy of the definition's description is used. The copy stays valid
- * after the read-side critical section.
+ * Makes a call through a hand-written declaration, which has no function @extract. The description
+ * of the parameters shows which of them are objects. If the declaration has no description, uses
+ * the operator's copy of the definition's description, which stays valid after the read-side
+ * critical section (args.c).
  */
 static noinline int call_by_description(struct dk_extract *x)
 {
@@ -174,7 +175,7 @@ static __always_inline int call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 
 	if (decl->size != sizeof(*decl))
 		return -EPROTOTYPE;
-	/* an initializer would also write @objs, and the padding */
+	/* not an initializer, which would also write @objs and the padding */
 	x.rq.op = op;
 	x.rq.decl = decl;
 	x.rq.local = local;

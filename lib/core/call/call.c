@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The slow path makes calls that dk__begin() and dk__find() do not make, and calls without
- * DK_OP(). It binds declarations, compares signatures, evaluates the rules if there is no
- * table, and runs hooks and tracers. It also handles boxed functions, layouts other than v1,
- * and batches, in which one call runs its function several times.
+ * The slow path makes the calls for which dk__begin() and dk__find() find no entry, and calls
+ * without DK_OP(). It binds declarations, compares signatures, evaluates the rules if there is no
+ * table, and runs hooks and tracers. It also handles boxed functions, layouts other than v1, and
+ * callers that run the found function several times.
  */
 #include "call.h"
 
 static_assert(sizeof(((struct dk__storage *)0)->gate) == DKC_GATE_SIZE * sizeof(u64),
 	      "the storage for the gate has another size");
 
-/* Returns the function that calls a boxed or plain function; NULL if none is needed. */
+/* Returns the function that takes the packed arguments if @fn is boxed or plain, else NULL. */
 static dk_boxed_fn_t boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 {
 	if (likely(!(impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))))
@@ -35,12 +35,13 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 }
 
 /*
- * Finds the function and protects its provider until the call ends. Called in a read-side
- * critical section. If the gate protects the provider, ends the section. Otherwise the section
- * protects the provider (dkc_section_is_gate()), and lasts until the call ends.
+ * Finds the function, and protects its provider until the call ends. Called in a read-side critical
+ * section. If dkc_section_is_gate(), the section protects the provider and lasts until the call
+ * ends. Otherwise the call enters the gate, and the section ends here.
  *
- * Unregistering unpublishes a provider before it waits for the provider's calls. A call that read
- * an older table is either in the gate or prevents the end of the grace period.
+ * Unregistering publishes tables without the provider before it waits for the provider's calls. A
+ * call that has read an older table is either in the gate, or still in the section, so that the
+ * grace period cannot end.
  */
 static int find_and_enter(struct dk_frame *f, struct dk_op *op, const struct dkc_table *table,
 			  struct dkc_request *req)
@@ -84,18 +85,18 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 	do {
 		before = table;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_op_set_table(): the description
-		 * is not older than the table.
+		 * Pairs with rcu_assign_pointer() in dkc_op_set_table(): @args is not older than
+		 * the table.
 		 */
 		smp_rmb();
 		*args = dkc_deref(op->args, op->reg);
 		if (!*args)
 			break;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description can belong to
-		 * a later definition than the one for which the table @before was published. In
-		 * that case the earlier definition was removed first, and its removal published
-		 * another table. So the load below returns another table, and the loop repeats.
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description may belong to
+		 * a later definition than @before does. In that case the removal of the earlier
+		 * definition has published another table in between. So the load below returns
+		 * another table than @before, and the loop repeats.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -161,8 +162,8 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 	struct dk_op_decl *decl = rq->decl;
 
 	/*
-	 * dkc_op_pin() has checked the version of a declaration that is bound to @op. With
-	 * @rq->op, @decl may be a copy of such a declaration, so it is checked again.
+	 * If @decl is bound to @op, dkc_op_pin() has checked its version. But with @rq->op, @decl
+	 * may be a copy of a bound declaration, which nothing has checked.
 	 */
 	if ((READ_ONCE(decl->op) != op || rq->op) && !dkc_decl_fits(decl))
 		return -EPROTOTYPE;
@@ -214,7 +215,7 @@ static int run_not_entered(struct dk_call *c, void *args)
 	return dk_call_frame(c)->result;
 }
 
-/* Fills in the frame of a call that was not entered, for id_run() and dk_call_leave(). */
+/* Fills in the frame of a call that failed, so that id_run() returns the error, too. */
 static noinline int not_entered(struct dk_frame *f, const struct dk_op_decl *decl, int err)
 {
 	f->call.made = dk__made(decl, DK__CALL_FRAME);
@@ -244,10 +245,10 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 }
 
 /*
- * Turns a call on the fast path into a call with a frame. In userspace a separate record in the
- * gate replaces the slot: slots must be released in the reverse order of their reservation, but
- * frames may be released in any order. The record is made before the slot is released, so that a
- * waiter always finds the call.
+ * Turns a call on the fast path into a call with a frame. In userspace another record in the gate
+ * replaces the slot that the fast path reserved: such slots must be released in the reverse order,
+ * but frames may be left in any order. The new record is made before the slot is released, so that
+ * a waiter always finds the call.
  */
 static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
 {
@@ -363,10 +364,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 
 /* ---- inside a call --------------------------------------------------------------------- */
 
-/*
- * Returns the intersection of the call's keyset with dk_keyset_after() of its highest key, without
- * computing that key.
- */
+/* Returns the keys of the call's set that are also in dk_keyset_after() of its highest key. */
 struct dk_keyset dk__call_below(const struct dk_call *c)
 {
 	const struct dk_layout *l = c->op->reg->layout;
@@ -390,7 +388,7 @@ __u32 dk_call_device(const struct dk_call *c)
 
 static noinline void notify_leave(struct dk_frame *f)
 {
-	/* another thread has entered the call: only report the mistake */
+	/* if another thread has entered the call, dkc_gate_leave() only reports the mistake */
 	if (!dkc_gate_owns(f->storage.gate)) {
 		dkc_gate_leave(f->storage.gate);
 		return;

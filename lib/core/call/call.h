@@ -2,9 +2,9 @@
 /*
  * Runs a call: finds its function in the operator's table, enters the call and leaves it.
  *
- * The fast path is inlined in callers, from <dispatchkey-inline.h>. fast.c is its
- * out-of-line part, call.c the slow path, find.c the lookup, boxed.c and value.c
- * calls with packed arguments.
+ * The fast path is inlined in callers, from <dispatchkey-inline.h>. fast.c has its out-of-line
+ * part. call.c is the slow path, and find.c its lookup. boxed.c makes calls with packed arguments,
+ * which value.c reads and writes.
  */
 #ifndef _DKC_CALL_H
 #define _DKC_CALL_H
@@ -12,8 +12,8 @@
 #include "../state/state.h"
 
 /*
- * Continues with dk__find() if dk__begin() has found no entry. Returns 0 if the caller must call
- * c->entry, a negative errno, or DK__SLOWLY if the call must take the slow path.
+ * Calls dk__find() after dk__begin() has found no entry. Returns 0 if the caller must now run
+ * c->entry, a negative errno if the call fails, or DK__SLOWLY if it must take the slow path.
  */
 static __always_inline int dkc_fast_continue(struct dk_call *c, struct dk__slot slot,
 					     struct dk__request *rq,
@@ -45,16 +45,16 @@ static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slo
 }
 
 /*
- * fast.c: dkc_fast_find() for a redispatch. Also returns DK__SLOWLY unless the types are known
- * to match.
+ * fast.c: like dkc_fast_find(), for a redispatch. Also returns DK__SLOWLY if it is not known that
+ * the caller's type and the function's type match.
  */
 int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
 
 /*
- * find.c: finds the function of a call and sets @fn, @reg and @ks of @req. Called in a
- * read-side critical section or with the registry's lock held. Returns 0 or a negative errno.
- * dkc_find_typed() compares the signature first, and also serves calls at a given key.
+ * find.c: finds the function of a call and sets @fn, @reg and @ks of @req. Called in a read-side
+ * critical section or with the registry's lock held. Returns 0 or a negative errno.
+ * dkc_find_typed() first compares the signature. It also handles calls at a given key.
  */
 int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);
 int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);

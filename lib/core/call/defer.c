@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Defers and completes calls. The function of a deferred call has returned, but the call is not
- * complete.
- */
+/* Defers and completes calls: a deferred call is not complete when its function returns. */
 #include "call.h"
 
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token)

@@ -8,7 +8,7 @@
  */
 #include "call.h"
 
-/* These functions return the parts of a value of dk__pack(). */
+/* These functions unpack the numbers that dk__pack() has packed. */
 static inline unsigned int packed_id(u64 packed)
 {
 	return packed & 0xff;
@@ -25,8 +25,8 @@ static inline unsigned int packed_objs(u64 packed)
 }
 
 /*
- * Returns an error, for a call that is not made. Releases the slot that dk__keep() took, or ends
- * the read-side critical section that dk__keep() began.
+ * Returns an error, for a call that is not made. Undoes dk__keep(): releases the slot, or ends the
+ * read-side critical section.
  */
 static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed, int err)
 {
@@ -35,8 +35,8 @@ static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed,
 }
 
 /*
- * Sets *@device to the device of a call of layout v1 whose highest backend is @b. Returns false if
- * the first object alone does not determine the device.
+ * Sets *@device to the device of a call, whose highest backend is @b, if the first object alone
+ * determines the device. Otherwise returns false. Only for layout v1.
  */
 static __always_inline bool device_of_first(u64 ks, unsigned long b,
 					    const struct dk_obj *const *objs, u64 packed,
@@ -66,8 +66,8 @@ enter_entry(struct dk_call *c, struct dk__slot slot, const struct dkc_table *tab
 }
 
 /*
- * Returns the table of the call's device, which may be the device of any of the objects. Also looks
- * up the call's keyset in the returned table, whose masks may differ from the masks of @table.
+ * Returns the table of the call's device, which may be the device of any of the objects. Looks up
+ * the call's keyset again in this table, because its masks may differ from those of @table.
  */
 static __always_inline const struct dkc_table *
 find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
@@ -87,8 +87,8 @@ find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
 }
 
 /*
- * Returns false only if all objects are on one device or on none. If this function returns true,
- * the slow path compares the devices again, and ignores offline devices.
+ * Returns false only if all objects are on one device or on none. Counts offline devices, too. If
+ * this function returns true, the slow path compares again, without offline devices.
  */
 static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {
@@ -106,7 +106,7 @@ static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *ob
 	return false;
 }
 
-/* The other cases of dk__find(). Not inlined, so that dk__find() saves no registers. */
+/* The other cases of dk__find(); noinline, so that dk__find() itself saves no registers. */
 static noinline const struct dk__entry *
 find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 	       const struct dk_obj *const *objs, u64 packed)
@@ -146,8 +146,9 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 }
 
 /*
- * dk__may_redispatch() returns false for calls with boxed arguments. So a redispatch made here is
- * never marked as boxed, even if dk_redispatch_boxed() requested it.
+ * If the call @from was made with boxed arguments, dk__may_redispatch() returns false. So the
+ * redispatch of a call that was not boxed is not marked as boxed, even if dk_redispatch_boxed()
+ * makes it.
  */
 noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
 				 struct dk__request *rq, unsigned long flags,

@@ -11,7 +11,9 @@
 
 static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists 16 backends");
 
-/* The table indexes of a functionality: one for each backend or, if @step is 0, one for all. */
+/*
+ * The table positions of a functionality: one for each backend or, if @step is 0, the same for all.
+ */
 #define DKC_PLACES(bit, first, step)					\
 	[0][bit] = (first), [1][bit] = (first) + (step),		\
 	[2][bit] = (first) + 2 * (step), [3][bit] = (first) + 3 * (step), \
@@ -51,7 +53,7 @@ u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
 	return (raw | included) & (backend_mask | ~excluded);
 }
 
-/* Routes by the rules. Removes fallthroughs from @req->ks, and returns what serves the result. */
+/* Routes by the rules: masks @req->ks, and returns what serves the result. */
 static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_device *dev,
 				      struct dkc_request *req, const struct dkc_view *view)
 {
@@ -71,7 +73,7 @@ static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_d
 		if (!masked)
 			req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
 		else
-			/* the entry became a fallthrough after masking */
+			/* in a changing registry, the entry became a fallthrough after masking */
 			req->ks &= ~dkc_functionality_bit(l, f);
 	}
 }
@@ -88,9 +90,10 @@ static int unserved_error(const struct dkc_table *table, unsigned int id, bool n
 }
 
 /*
- * Checks a function that the rules found, and stores it in @req. The function may have been
- * registered after @table was published, so it may not fit: the operator of @table may be atomic,
- * and its signature may have been unknown.
+ * Checks a function that was found without the table, and stores it in @req. The function may have
+ * been registered after @table was published. In the meantime the operator may have been defined
+ * again without DK_OP_ATOMIC, or its signature may have become known. So the function may not fit
+ * the call.
  */
 static int take_found(const struct dkc_table *table, struct dkc_request *req)
 {
@@ -106,8 +109,8 @@ static int take_found(const struct dkc_table *table, struct dkc_request *req)
 }
 
 /*
- * Searches the lists of registrations for the function at exactly @req->key. If there is none,
- * returns the backend fallback. Also masks @req->ks if there is no table.
+ * Returns the function at exactly @req->key from the lists of registrations or, if there is none,
+ * the backend fallback. Masks @req->ks if no table has masked it.
  */
 static const struct dkc_reg *registered_at(const struct dk_op *op, const struct dkc_device *dev,
 					   const struct dkc_table *table,
@@ -126,7 +129,7 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 
 /*
  * Finds a function by the rules or, for a call at a given key, in the lists of registrations.
- * Reads everything in one view.
+ * Everything is read in one view.
  */
 static int find_without_table(struct dk_op *op, const struct dkc_table *table, u32 device,
 			      struct dkc_request *req)
@@ -154,8 +157,8 @@ static int find_without_table(struct dk_op *op, const struct dkc_table *table, u
 }
 
 /*
- * Called if the entry has no function or the table is not a full table. Finds the function by the
- * rules if @table is of kind DKC_TABLE_RESOLVE. Otherwise returns the error of the call.
+ * Called if the entry has no function, or if @table is not a full table. If @table is of kind
+ * DKC_TABLE_RESOLVE, finds the function by the rules. Otherwise returns the error of the call.
  */
 static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
 			      unsigned int id, struct dkc_request *req)
@@ -203,8 +206,8 @@ again:
 }
 
 /*
- * Returns the function in the table's entry of @key if that function is registered at exactly @key.
- * NULL does not mean that there is no such function: only the lists of registrations are complete.
+ * Returns the function in the table's entry of @key if it is registered at exactly @key. If this
+ * returns NULL, search the lists of registrations: the table lacks some functions.
  */
 static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)

@@ -28,7 +28,7 @@ static u32 width(const struct dk_param *p)
 	return p->size && p->size < sizeof(u64) ? p->size : sizeof(u64);
 }
 
-/* Returns the bytes of @d that a number of @size bytes uses: the last ones on a big-endian CPU. */
+/* Returns the bytes of @d for a number of @size bytes: on a big-endian CPU, the last bytes. */
 static u8 *low_bytes(u64 *d, u32 size)
 {
 	const u16 one = 1;

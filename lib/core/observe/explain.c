@@ -21,7 +21,7 @@ static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)
 
 /*
  * Masks the set by the rules, as dkc_mask_by_rules() does, and finds what serves the masked set.
- * Returns -EAGAIN when @work reaches @most_work. The next call of this function then continues.
+ * Returns -EAGAIN when @work reaches @most_work. The next call continues from there.
  */
 static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 {
@@ -54,7 +54,7 @@ void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct 
 		.b = dk_keyset_backend(op->reg->layout, ex->merged),
 	};
 	route_begin(c, &c->outcome);
-	evaluated(c);		/* for the evaluation that dkc_explain() made */
+	evaluated(c);		/* dkc_explain() has evaluated one entry */
 }
 
 static void step_fill(struct dk_step *s, const struct dkc_reg *r)
@@ -71,7 +71,7 @@ static void step_fill(struct dk_step *s, const struct dkc_reg *r)
 
 /*
  * If step *@i is about the mask, fills it in and returns true. Otherwise subtracts the number of
- * steps about the mask from *@i.
+ * steps about the mask from *@i and returns false.
  */
 static bool step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 {
@@ -108,7 +108,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 	s->rule = rule;
 	s->key = j.key;
 	s->verdict = j.verdict;
-	/* the trimmed table has no entry for the key, even if an earlier rule has a function */
+	/* the trimmed table has no entry for the key, even if a rule finds a function */
 	if (no_entry && (rule == DKC_RULE_NO_ENTRY || dkc_decides(&j)))
 		s->verdict = DK_VERDICT_NO_ENTRY;
 	if (rule > (no_entry ? DKC_RULE_NO_ENTRY : dkc_deciding_rule(&o->at, &decides)))
@@ -117,10 +117,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 		step_fill(s, j.pick.reg);
 }
 
-/*
- * Routes the call as if @r were not registered. Returns a value of enum dk_bearing, or -EAGAIN like
- * route_by_rules().
- */
+/* Routes the call as if @r were not registered. Returns an enum dk_bearing, or -EAGAIN. */
 static int bearing_by_trial(struct dkc_case *c, const struct dkc_reg *r)
 {
 	const struct dkc_outcome *o = &c->outcome, *without = &c->trial;
@@ -148,7 +145,7 @@ static int bearing_of(struct dkc_case *c, const struct dkc_reg *r, bool is_top)
 {
 	const struct dkc_device *dev = dkc_block_of(r)->dev;
 
-	/* a call whose entry is a fallthrough, which can only be Undefined, fails */
+	/* a fallthrough can be found only at Undefined; such a call fails */
 	if (c->outcome.pick.reg == r)
 		return dkc_is_fallthrough(r) ? DK_BEARING_DECIDES : DK_BEARING_SERVES;
 	if (dkc_block_of(r)->prov && !dkc_may_serve(r))

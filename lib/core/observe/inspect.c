@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Reports what serves an entry, where a call is routed, and by which rule. The function is read
- * from the published table, as a call reads it. Tables do not record rules, so the rule is
- * computed.
+ * Reports what serves an entry, where a call is routed, and by which rule. Reads the function from
+ * the published table, as a call does. Computes the rule, because tables do not record it.
  */
 #include "observe.h"
 

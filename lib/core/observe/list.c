@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Lists the contents of a registry. Each function takes the lock once, so that its result is
- * consistent. A walk stores a number instead of a pointer, so that it can continue after any
- * change.
+ * consistent. Callers continue a walk from the number of the last element, not from a pointer, so
+ * that changes between two calls do no harm.
  */
 #include "observe.h"
 

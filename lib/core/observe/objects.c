@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Counts the objects that a call of an operator can have, by the text of its dispatch list. */
+/*
+ * Counts the objects that calls of an operator dispatch on, from the text of the list in DK_OP().
+ */
 #include "observe.h"
 
 /*
- * True if a name precedes the parenthesis: a function or macro, which may stand for a list.
- * DK_GENERATOR() stands for one object.
+ * True if a name precedes the parenthesis: that of a function or macro, which may stand for several
+ * objects. False for DK_GENERATOR(), which stands for one object.
  */
 static bool may_make_list(const char *text, const char *parenthesis)
 {

@@ -16,12 +16,12 @@
  */
 __must_check int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t expected);
 
-/* inspect.c: routes a call and sets @r. Returns what the call would return, without making it. */
+/* inspect.c: routes a call and sets @r. Returns 0, or the errno with which the call would fail. */
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r);
 /*
- * Returns what serves the key of a slot. If the published table has an entry for the key, reads the
- * function from the table. Otherwise finds the function by the rules.
+ * Returns what serves the key of a slot: the function from the full table and, by the rules, its
+ * provenance. Without a table or entry, the function, too, is found by the rules.
  */
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 			   unsigned int slot);
@@ -46,10 +46,10 @@ struct dkc_case {
 	const struct dk_op *op;
 	const struct dkc_device *dev;
 	u64 merged;		/* the set before masking */
-	unsigned int b;		/* the backend of @merged, or 0; its mask applies */
-	u32 work;		/* functions visited since the caller last set this to 0 */
+	unsigned int b;		/* the highest backend of @merged, or 0 */
+	u32 work;		/* cost of evaluations since the caller set this to 0 */
 	u32 most_work;		/* if @work reaches this, the caller must release the lock */
-	const struct dkc_reg *ignored;	/* @trial is routed as if this were not registered */
+	const struct dkc_reg *ignored;	/* @trial is the outcome if this were not registered */
 	struct dkc_outcome outcome, trial;
 };
 
@@ -57,18 +57,18 @@ struct dkc_case {
 void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		 const struct dk_obj *const *objs, unsigned int n,
 		 struct dk_explain *ex);
-/* The caller must have checked that the registry still has the generation of @ex. */
+/* Begins the steps. The registry must still have the generation of @ex. */
 void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op, const struct dk_explain *ex,
 		       u32 most_work);
 /*
- * If step *@i is about the mask or a rule, stores the step in @step. Otherwise subtracts the
- * number of steps about the mask and the rules from *@i, and returns -ENOENT. Returns -EAGAIN
- * if the caller must release the lock and call again.
+ * The first steps are about the mask and the rules. If step *@i is one of these, stores it in
+ * @step. Otherwise subtracts their number from *@i, and returns -ENOENT. Returns -EAGAIN if the
+ * caller must release the lock and call again.
  */
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
- * Fills @step with the step about a registration or, if @r is NULL, about the backend fallback
- * of the entry. @is_top: @r is the newest online registration of its key and device. Returns
+ * Fills @step with the step about a registration or, if @r is NULL, about the backend fallback of
+ * the entry. @is_top means that @r is the newest online registration of its key and device. Returns
  * -ENOENT if the entry has no backend fallback, or -EAGAIN like dkc_explain_rule(). Called only
  * after dkc_explain_rule() has returned -ENOENT.
  */
