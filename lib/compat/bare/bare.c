@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Supplies the services of lib/core/base/world.h on bare metal. There is one thread, and memory
- * comes from two functions that the user sets.
+ * Supplies the services of lib/core/base/world.h on bare metal. There is one thread. Memory is
+ * allocated and freed by two functions that the user sets.
  */
 #include "../../core/change/change.h"
 
-#define MAX_DEPTH	64	/* nested calls */
+#define MAX_DEPTH	64	/* calls in the gate at the same time */
 
 static void *(*user_alloc)(size_t size);
 static void (*user_free)(void *p);
@@ -16,7 +16,7 @@ unsigned int dk__bare_sections;
 static unsigned int depth;
 static struct dkc_inside calls[MAX_DEPTH];
 static struct dk_deferred *deferred_calls;
-static struct rcu_head *retired;	/* to be freed outside of read-side critical sections */
+static struct rcu_head *retired;	/* freed after the outermost read-side critical section */
 
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p))
 {
@@ -146,7 +146,8 @@ int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op)
 }
 
 /*
- * Calls may be left in any order. An entry in the middle stays until the entries above it are free.
+ * Calls may be left in any order. An element of @calls in the middle is used again only after all
+ * elements above it are free.
  */
 void dkc_gate_leave(u64 *storage)
 {
@@ -220,9 +221,9 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 }
 
 /*
- * With one thread, a function that is running is a caller of this function, and cannot return
- * during the wait. So the core first checks for such functions and returns -EDEADLK. This function
- * waits only for deferred calls, which interrupt handlers complete.
+ * Waits only for deferred calls, which interrupt handlers complete. There is one thread, so any
+ * running function is a caller of this function, and could not return during a wait. The core has
+ * checked this before, and returned -EDEADLK.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)

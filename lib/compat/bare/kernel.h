@@ -27,7 +27,7 @@ void dkc_bare_free(void *p);
 #define kvzalloc(size, gfp)	dkc_bare_alloc(size)
 #define kvfree(p)		dkc_bare_free((void *)(p))
 
-/* With one thread, none of these needs to order anything. */
+/* There is only one thread, so none of these needs to order anything. */
 #define READ_ONCE(x)		(x)
 #define WRITE_ONCE(x, v)	((x) = (v))
 #define smp_load_acquire(p)	(*(p))	/* callers name the pair */

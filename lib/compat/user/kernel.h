@@ -135,8 +135,9 @@ extern char dkc_grace_period;
 
 /*
  * A thread's first call takes the slow path, which begins a section. The record of the thread is
- * made here, so that no later call allocates. The thread is also registered with liburcu here:
- * urcu_bp_read_lock() would register it without the lock @registering of lib/rcu.c.
+ * made here, so that later calls of the thread do not allocate. The thread is also registered with
+ * liburcu here, because urcu_bp_read_lock() would register it without the lock @registering of
+ * lib/rcu.c.
  */
 static inline void rcu_read_lock(void)
 {
