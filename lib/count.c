@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Implements the counters in userspace. Each thread counts in its own part of each block of
- * counters. A thread's parts are allocated together with its record at the gate. The thread that
- * makes a new block allocates the parts of all threads. So later calls do not allocate. If an
- * allocation fails, the thread lacks a part and gets no slots: its calls take the slow path, and
- * those that would count in the missing part are counted as lost. When a thread ends, its counts
- * remain.
+ * Implements the counters in userspace. A block of counters has one part for each thread, in which
+ * only this thread counts. So that calls do not allocate, a thread's parts are allocated with its
+ * record at the gate, and the thread that makes a new block allocates the parts of all threads. If
+ * an allocation fails, the thread lacks a part. It then gets no slots, so that its calls take the
+ * slow path, and calls that would count in the missing part are counted as lost. When a thread
+ * ends, its counts remain.
  *
  * In this file, "threads" are threads with a record at the gate, and "the lock" is the gate's lock.
  */
@@ -13,7 +13,7 @@
 
 #include <dispatchkey.h>
 
-/* A block of counters. @n has the counts of threads that have ended. */
+/* A block of counters. @n has the counts of the threads that have ended. */
 struct dkc_ended {
 	struct dkc_ended *next;
 	u32 id;
@@ -27,7 +27,7 @@ static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *counts_self;
 /* Protected by the gate's lock; @lost is atomic. */
 static struct dkc_thread_counts *threads;
 static struct dkc_ended *blocks;	/* ordered by id */
-static u64 lost;	/* lost calls of threads that have ended or that have no record */
+static u64 lost;	/* lost calls of threads that have no record (any more) */
 
 /* ---- counting --------------------------------------------------------------- */
 
@@ -61,7 +61,8 @@ void dkc_count_add(const struct dk__count *at)
 	t = counts_self;
 	/*
 	 * Pairs with rcu_assign_pointer() in part_give(): the parts of a new block are published
-	 * before a table whose calls count in the block.
+	 * before any table whose calls count in it. So if the caller has read such a table, the
+	 * part is found below.
 	 */
 	smp_rmb();
 	n = part_of(t, at->block);
@@ -103,8 +104,8 @@ u64 dkc_counts_lost(void)
 /* ---- memory; all functions are called with the gate's lock held ----------------- */
 
 /*
- * Makes space for @size parts. The thread may be counting at the same time, so a replaced array is
- * freed only when the thread ends.
+ * Makes space for @size parts. The thread may be counting at the same time. So if the array is
+ * replaced, the old one is freed only when the thread ends.
  */
 static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
 {
@@ -147,9 +148,9 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 		return false;
 	part = part_alloc();
 	/*
-	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() loads the pointer
-	 * with a plain load, after a load-acquire of @incomplete or of a table. Both of these are
-	 * stored after the part.
+	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() loads this pointer
+	 * with a plain load, but after a load-acquire of @incomplete or of a table, both of which
+	 * are stored after this pointer.
 	 */
 	rcu_assign_pointer(t->parts->part[id], part);
 	return part;

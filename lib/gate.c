@@ -46,7 +46,7 @@
 /* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
-/* Word 0 of a call's storage after the call was left. */
+/* The value of word 0 of a call's storage after the call was left. */
 #define LEFT		1
 
 /* For functions that most calls do not need. */
@@ -97,7 +97,7 @@ static struct gate_record *records;
 static struct gate_overflow *overflow_calls;
 static struct dk_deferred *deferred_calls;
 static struct dkc_replaced *replacing;	/* tables whose grace period has not ended */
-static struct dkc_replaced in_use;	/* tables in use after their grace period */
+static struct dkc_replaced in_use;	/* tables that calls still used after the grace period */
 static unsigned int num_outliving;	/* records for which thread_exit() will not run again */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -309,7 +309,7 @@ COLD bool dkc_gate_any_removed(void)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* examines only threads with a record: the memory of other threads may be freed */
+	/* examine only threads with a record: the memory of other threads may be freed */
 	for (r = records; r && !found; r = r->next)
 		found = r->reader && !READ_ONCE(*r->reader);
 	dkc_gate_unlock(&mask);
@@ -628,7 +628,10 @@ static struct dkc_table *table_at(struct rcu_head *r, uintptr_t address)
 	return NULL;
 }
 
-/* Called with the lock held. True if @marked, from a slot, is the address of a replaced table. */
+/*
+ * Called with the lock held. True if @marked, which was read from a slot, points to a replaced
+ * table.
+ */
 static bool is_replaced(const void *marked)
 {
 	const struct dkc_replaced *tables;
@@ -639,7 +642,7 @@ static bool is_replaced(const void *marked)
 	return table_at(in_use.first, (uintptr_t)marked);
 }
 
-/* True if another thread has read a replaced table and is still looking up an entry. */
+/* True if another thread is still looking up an entry in a replaced table. */
 static bool any_lookup(void)
 {
 	const struct gate_record *r;
@@ -678,8 +681,8 @@ static void replaced_mark(const struct dkc_replaced *tables)
 }
 
 /*
- * Called with the lock held. Frees the tables that are not marked. Removes the marks of the other
- * tables, and moves these to @kept. Returns the number of all tables.
+ * Called with the lock held. Frees the tables that are not marked. Moves the others to @kept, and
+ * removes their marks. Returns the number of all tables.
  */
 static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head **kept,
 				   unsigned int *num_kept)
@@ -704,14 +707,14 @@ static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head 
 }
 
 /*
- * Called after a liburcu grace period that began after dkc_replaced_begin(). Waits for the
- * fast path: after that, each call that has read a replaced table is inside one of its
- * functions or has ended. Then frees the tables that no call uses.
+ * Called after a liburcu grace period that began after dkc_replaced_begin(). Waits until no call is
+ * looking up an entry in one of @tables: each call that has read such a table has then ended or is
+ * inside a function. Then frees the tables that no call uses.
  */
 unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept)
 {
 	struct rcu_head *kept = NULL;
-	/* sched_yield() by a real-time thread would not let threads of lower priority run */
+	/* sleep: sched_yield() by a real-time thread would not let threads of lower priority run */
 	const struct timespec pause = { 0, 10000 };
 	struct dkc_replaced **p = &replacing;
 	unsigned int n;
@@ -744,8 +747,8 @@ void dkc_gate_init(void)
 }
 
 /*
- * Polls, at intervals that grow to 1 ms. Because waiters poll, leaving a call is a single store and
- * wakes no waiter.
+ * Polls, at intervals that grow to 1 ms, because leaving a call is a single store and wakes no
+ * waiter.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
@@ -768,13 +771,13 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
 	return !inside;
 }
 
-/* Waiters poll. */
+/* Does nothing: waiters poll. */
 void dkc_gate_wake(const void *reg)
 {
 	(void)reg;
 }
 
-/* If @task is no longer a record, the call has returned and the thread has ended. */
+/* If there is no record @task any more, the call has returned and the thread has ended. */
 COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 {
 	const struct gate_record *r;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Waits for grace periods with a deadline, in userspace. liburcu 0.13 has no function to poll a
- * grace period, so a helper thread waits for the grace period. The helper and the caller of
- * dkc_grace_begin() share a struct dkc_grace_thread, which the last of them frees. In a child of
- * fork() the helper does not exist.
+ * grace period, so a helper thread waits for the grace period. The helper and the provider share a
+ * struct dkc_grace_thread, which is freed by the one that uses it last. In a child of fork() the
+ * helper does not exist.
  */
 
 #include "private.h"

@@ -36,8 +36,9 @@ const char *dk_version(void)
 
 /*
  * Takes all locks before fork(). Otherwise a lock that another thread of the parent holds would
- * stay locked in the child. Takes liburcu's lock first: a thread that waits for a grace period
- * holds this lock and waits for readers, and a reader may need one of the other locks.
+ * stay locked in the child. Takes liburcu's lock first. The thread that holds it may be waiting for
+ * a grace period, that is, for readers; if the other locks were taken first, a reader that needs
+ * one of them would never end.
  */
 static void before_fork(void)
 {

@@ -7,9 +7,9 @@
 
 #include <signal.h>
 
-/* A thread's parts, which contain its counters. The id of a block is the index of its part. */
+/* A thread's parts of all blocks of counters, by the id of the block. */
 struct dkc_parts {
-	struct dkc_parts *before;	/* the smaller array before this one; may still be read */
+	struct dkc_parts *before;	/* the array before this one; may still be read */
 	u32 size;
 	u64 *part[];
 };
@@ -35,9 +35,9 @@ void dkc_gate_unlock(const sigset_t *mask);
 void dkc_write_stderr(const char *text, size_t len);
 
 /*
- * Stores @reader in the calling thread's record. @reader is the address of liburcu's pointer to its
- * data for the thread. This pointer becomes NULL when liburcu begins to remove the thread. @reader
- * itself is NULL while liburcu registers the thread.
+ * Stores @reader in the calling thread's record. @reader is the address of the variable in which
+ * liburcu stores a pointer to its data for the thread. When liburcu begins to remove the thread, it
+ * sets this variable to NULL. While liburcu registers the thread, @reader itself is NULL.
  */
 void dkc_gate_set_reader(struct urcu_bp_reader *const *reader);
 /* Returns true if liburcu may be removing a thread. Called with liburcu's locks held. */

@@ -14,7 +14,7 @@
 #include <sys/sdt.h>
 
 #define IN_PROBES	__attribute__((section(".probes")))
-/* Several probes can share a counter: each probe's note contains the address of its semaphore. */
+/* Several probes can share a semaphore: the ELF note of each probe has the semaphore's address. */
 #define SEMAPHORE(point, counter)						\
 	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
 		__attribute__((alias(#counter), used))

@@ -29,8 +29,8 @@ static __thread DKC_INITIAL_EXEC struct {
 
 /*
  * The longest wait of fork() for other threads. Removing a thread takes less than a microsecond.
- * But a thread counts as being removed until the destructors of its keys have run, and a
- * destructor may wait for the thread that forks.
+ * But dkc_gate_any_removed() regards an ending thread as being removed until the destructors of its
+ * keys have run, and a destructor may wait for the thread that forks.
  */
 #define FORK_WAIT_MS	1000
 
@@ -39,8 +39,8 @@ char dkc_grace_period;
 #endif
 
 /*
- * Tests first whether the thread is registered with liburcu. If not, urcu_bp_read_ongoing() would
- * register it without @registering.
+ * Tests first whether liburcu knows the thread. If not, urcu_bp_read_ongoing() would register the
+ * thread without the lock @registering.
  */
 bool dkc_in_atomic(void)
 {
@@ -52,7 +52,7 @@ static void retire(struct rcu_head *r, struct rcu_head **list)
 {
 	struct rcu_head *head = __atomic_load_n(list, __ATOMIC_RELAXED);
 
-	/* the object is counted before it is in the list, so that num_retired cannot underflow */
+	/* count before the object is in the list, so that num_retired cannot underflow */
 	__atomic_fetch_add(&num_retired, 1, __ATOMIC_RELAXED);
 	/* the release pairs with the exchange in dkc_synchronize_rcu() or dkc_replaced_begin() */
 	do {
@@ -157,7 +157,10 @@ static void wait_for_liburcu(void)
 	/* no cancellation: a cancelled thread would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	for (;;) {
-		/* not held yet if another copy of this library took liburcu's locks */
+		/*
+		 * if another copy of this library took liburcu's locks, @registering is not held
+		 * yet
+		 */
 		if (!fork_holds.registering)
 			fork_holds.registering = !pthread_mutex_trylock(&registering);
 		if ((fork_holds.registering && !dkc_gate_any_removed()) || dkc_now() >= deadline)
@@ -170,8 +173,9 @@ static void wait_for_liburcu(void)
 /*
  * liburcu's lock must be taken only once for each fork(). But the process may contain another copy
  * of this library with the same handler, for example in a plugin that links the library statically.
- * So the first handler also begins a read-side critical section, from which the others detect that
- * the lock is held. No grace period waits for this section, because it begins with the lock held.
+ * So the first handler also begins a read-side critical section. The others find that they are in a
+ * section, and do not take the lock. No grace period waits for this section, because the section
+ * begins with the lock held.
  */
 void dkc_rcu_before_fork(void)
 {

@@ -20,9 +20,9 @@ unsigned int *dkc_thread_depth(void)
 }
 
 /*
- * Each line is one write(), so that lines of different threads do not mix. Calls may be made in
- * signal handlers, so this function uses neither stdio nor the heap. If the line of a deeply nested
- * call is too long, the indentation is reduced.
+ * Writes each line with one write(), so that lines of different threads do not mix. Uses neither
+ * stdio nor the heap, because a signal handler may make the call. If the line of a deeply nested
+ * call is too long, reduces the indentation.
  */
 static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 {

@@ -2,10 +2,10 @@
 /*
  * Cleans up after shared objects that are unloaded with dlclose().
  *
- * A plugin should unregister everything before it is unloaded. What it leaves registered is
- * reported and unregistered by an exit function, as kmod/cleanup.c does for modules. The exit
- * function is added with __cxa_atexit() when the plugin's first provider is registered. dlclose()
- * calls it after the destructors of the plugin, and before the plugin's memory is unmapped.
+ * A plugin should unregister everything before it is unloaded. The exit function unloaded() reports
+ * and unregisters what is left, as kmod/cleanup.c does for modules. unloaded() is added with
+ * __cxa_atexit() when the plugin's first provider is registered. dlclose() calls it after the
+ * destructors of the plugin, and before the plugin's memory is unmapped.
  */
 #include "private.h"
 #include "pytorch/pytorch.h"
@@ -62,7 +62,7 @@ static void fill(struct object *obj, const struct dl_phdr_info *info)
 	obj->name = info->dlpi_name;
 }
 
-/* Ends the walk of dl_iterate_phdr() at the object that contains the owner. */
+/* Returns true, and so ends dl_iterate_phdr(), at the object that contains the owner. */
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct object *obj = data;
@@ -86,9 +86,8 @@ static bool is_loaded(struct object *obj)
 }
 
 /*
- * Pins the object that contains this library, which may be a plugin that links the library
- * statically. The object must not be unloaded, because thread destructors and fork handlers are
- * code of the library.
+ * Keeps the object that contains this library loaded: thread destructors and fork handlers are in
+ * the library's code. The object may be a plugin that links the library statically.
  */
 void dkc_objects_init(void)
 {
@@ -165,8 +164,8 @@ static bool visit(struct dk_registry *reg, const struct object *obj)
 }
 
 /*
- * Finds a registry in which the object has something registered. The registry is not freed
- * before dkc_registry_visit_end().
+ * Finds a registry in which something of the object is registered. The registry is not freed before
+ * dkc_registry_visit_end().
  */
 static struct dk_registry *visit_one(const struct object *obj)
 {
@@ -179,7 +178,7 @@ static struct dk_registry *visit_one(const struct object *obj)
 	return reg;
 }
 
-/* True if this thread is inside a function of the object. A drain would then never end. */
+/* True if this thread is inside a function of the object: waiting for it would never end. */
 static bool is_inside(struct dk_registry *reg, const struct object *obj)
 {
 	const struct dkc_provider *core;
@@ -234,7 +233,7 @@ static void object_free(struct object *obj)
 	kvfree(obj);
 }
 
-/* Called by dlclose() and by exit(). When the process exits, functions stay registered. */
+/* Called by dlclose() and by exit(). Does not unregister anything when the process exits. */
 static void unloaded(void *data)
 {
 	struct object *obj = data;
@@ -264,9 +263,9 @@ static void exit_begins(void *mark)
 /*
  * exit() also calls the functions that were added with __cxa_atexit(), the newest first.
  * exit_begins() must be the newest one, so that it sets process_exits before unloaded() runs. So
- * this function is called, with the lock held, each time unloaded() was added. __cxa_finalize()
- * removes the previous exit_begins(), after calling it. That call does nothing, because its mark is
- * not the newest.
+ * each time unloaded() has been added, this function, with the lock held, adds exit_begins() again.
+ * __cxa_finalize() removes the previous exit_begins(), but also calls it. That call does nothing,
+ * because its mark is not the newest.
  */
 static void register_exit(void)
 {
@@ -293,9 +292,9 @@ static void object_add(const struct object *found)
 }
 
 /*
- * If allocation fails, what the object leaves registered is not removed.
- * dl_iterate_phdr() is called with @lock held, which the fork handler takes, too. Otherwise fork()
- * could copy the internal lock of dl_iterate_phdr() in the locked state.
+ * If allocation fails, what the object leaves registered is not removed. Calls dl_iterate_phdr()
+ * with @lock held, which the fork handler takes, too. Otherwise fork() could copy the internal lock
+ * of dl_iterate_phdr() in the locked state.
  */
 void dkc_owner_registers(void *owner)
 {
