@@ -4,7 +4,7 @@
  */
 #include "pytorch.h"
 
-/* True if an entry of a published table, and its bit of the mask, agree with the rules. */
+/* True if an entry of a published table, and its bit in the mask, are what the rules yield. */
 static bool entry_matches(const struct dk_op *op, const struct dkc_table *table,
 			  const struct dkc_device *dev, unsigned int slot)
 {

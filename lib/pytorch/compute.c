@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Computes the key of a tensor from its dtype, layout and device, and the device and layout from a
- * key: SEMANTICS 10. Versions of PyTorch differ only because their layouts have different keys.
+ * Computes the key of a tensor from its dtype, tensor layout and device, and the device and tensor
+ * layout from a key: SEMANTICS 10. The results for two versions of PyTorch differ only because the
+ * versions have different keys.
  */
 #include "pytorch.h"
 
 enum device_kind {
-	DEVICE_BACKEND,		/* extensible (SEMANTICS 10): <prefix><device> is a key */
+	DEVICE_BACKEND,		/* extensible: has keys with prefixes, such as SparseCUDA */
 	DEVICE_PLAIN,		/* one key, for dense tensors only */
 	DEVICE_OLD,		/* deprecated: has a number but no key */
 };
@@ -15,7 +16,7 @@ static const struct device {
 	const char *name;
 	unsigned int number;
 	enum device_kind kind;
-	bool has_key;		/* the key maps back to the device */
+	bool has_key;		/* dk_key_device_type() returns the device for its key */
 } devices[] = {
 	{ "CPU", 0, DEVICE_BACKEND, true },	{ "CUDA", 1, DEVICE_BACKEND, true },
 	{ "MKLDNN", 2, DEVICE_OLD, false },	{ "OPENGL", 3, DEVICE_OLD, false },
@@ -35,7 +36,7 @@ static const struct tensor_layout {
 	const char *name;
 	const char *printed;	/* what PyTorch prints after "torch." */
 	unsigned int number;
-	const char *prefix;	/* begins the names of the layout's keys */
+	const char *prefix;	/* the names of the layout's keys begin with it */
 	enum dk_reason reason;	/* the error for a device without such a key */
 } tensor_layouts[] = {
 	{ "Strided", "strided", 0, "", DK_WHY_DEVICE_DENSE },
@@ -65,7 +66,7 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
-/* True if the version of the layout has the device. Every version has the deprecated devices. */
+/* True if the layout's version of PyTorch has the device. All versions have the deprecated ones. */
 static bool has_device(const struct dk_layout *l, const struct device *d)
 {
 	unsigned int key;
@@ -117,7 +118,7 @@ find_tensor_layout(const struct dk_layout *l, const char *name)
 	return NULL;
 }
 
-/* Returns the prefix of the key of a tensor on a device; NULL if the tensor has no key. */
+/* Returns what precedes the device in the name of the tensor's key; NULL if there is no key. */
 static const char *choose_prefix(const struct tensor_layout *t,
 				 const struct device *d, bool is_quantized)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Computes the numbers, sets and maps of a layout from its lists of names, by the rules of
- * SEMANTICS 1.2, 3 and 4. A new layout needs only a new text.
+ * SEMANTICS 1.2, 3 and 4. So a new layout needs only a new text, and no new code.
  */
 #include "pytorch.h"
 
@@ -47,9 +47,9 @@ static const struct {
 };
 
 /*
- * There are two kinds of constants. The first kind is a set of functionalities, with all backends
- * or none. The second kind is the set of the keys after one key, which have lower priority
- * (dk_keyset_after()).
+ * A constant is one of two kinds of sets. The first kind is a list of functionalities, with all
+ * backends or none. The second kind is dk_keyset_after() of the key @after, without the
+ * functionalities in @without.
  */
 static const struct {
 	const char *name;
@@ -103,7 +103,7 @@ static bool word_matches(const char *word, const char *name)
 	return *word == '*' || (!*name && (!*word || *word == ' '));
 }
 
-/* Returns a set in which bit i is set if names[i] matches a word of the list. Ignores names[0]. */
+/* Returns the set of all i for which names[i] matches a word of the list. Ignores names[0]. */
 static u64 names_in(const char *list, const char *const *names, unsigned int n)
 {
 	unsigned int i;
@@ -209,7 +209,7 @@ static void derive_constants(struct dk_layout *l)
 	/* PyTorch added this constant together with FuncTorchBatchedDecomposition */
 	if (!l->alias_key[DKC_ALIAS_BATCHED])
 		l->constant[DKC_CONST_FUNCTORCH_BATCHED] = 0;
-	/* the members of this set differ between versions */
+	/* without @has_sets, it is not known which keys this set contains */
 	if (!l->has_sets)
 		l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] = 0;
 }
@@ -226,7 +226,7 @@ static unsigned int find_autocast(const struct dk_layout *l, const char *backend
 	return 0;
 }
 
-/* SEMANTICS 4.4. No version of PyTorch maps AutogradMTIA to its backend. */
+/* SEMANTICS 4.4. The inverse map of PyTorch lacks AutogradMTIA in all versions. */
 static void derive_maps(struct dk_layout *l)
 {
 	unsigned int b;
@@ -268,7 +268,10 @@ void dkc_layout_derive(struct dk_layout *l)
 	derive_maps(l);
 	if (l->trimmed)
 		dkc_layout_trim(l);
-	/* an index byte must have a value for each function of a table */
+	/*
+	 * a table can have a function in each entry, and each function needs a value of the index
+	 * byte
+	 */
 	l->has_tables = l->has_sets && dkc_table_entries(l) <= DKC_MAX_FUNCTIONS;
 }
 
@@ -288,7 +291,7 @@ const char *dkc_layout_unknown_alias(const struct dk_layout *l)
 }
 
 /*
- * Returns a name that the layout must have but lacks. Of the alias keys of the rules, only
+ * Returns a name that the layout must have but lacks: of a role or an alias key. Only the alias key
  * FuncTorchBatchedDecomposition may be missing.
  */
 const char *dkc_layout_missing_name(const struct dk_layout *l)

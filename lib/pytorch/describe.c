@@ -4,7 +4,7 @@
  */
 #include "pytorch.h"
 
-/* Puts NAME=PRINTED, or NAME alone if it is printed as NAME followed by @tail. */
+/* Puts NAME=PRINTED, or only NAME if PRINTED is NAME followed by @tail. */
 static void put_pair(struct dkc_text *t, const char *name, const char *printed,
 		     const char *tail)
 {
@@ -39,8 +39,8 @@ static void put_set(struct dkc_text *t, const struct dk_layout *l, const char *h
 }
 
 /*
- * Begins a line with @head if @name is the first name (@i is 0) or does not fit into the current
- * line. Otherwise adds a space.
+ * Called before name @i is put. Begins a line with @head if @name is the first name or does not fit
+ * into the current line. Otherwise puts a space.
  */
 static void put_head(struct dkc_text *t, const char *head, unsigned int i,
 		     const char *name, size_t *line)

@@ -110,7 +110,7 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size)
 	return print(op, buf, size, dkc_put_state);
 }
 
-/* Like dumpComputedTable() of PyTorch. A trimmed table has fewer entries. */
+/* Like dumpComputedTable() of PyTorch: omits the entries that nothing serves. */
 void dkc_put_table(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -164,8 +164,8 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size)
 /* ---- the extractor -------------------------------------------------------- */
 
 /*
- * Returns the end of the argument that begins at @s: its comma, the closing parenthesis of the
- * list, or the end of the text.
+ * Returns the end of the argument that begins at @s: the comma after it, the closing parenthesis of
+ * the list, or the end of the text.
  */
 static const char *argument_end(const char *s)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Registers the functions and definitions of a library. Each registration may have a handle that
- * unregisters it. The entry of a function is freed with the function's block, after the last call
- * inside has returned.
+ * Registers the functions and definitions of a library. Each registration is a struct dkc_entry,
+ * and may have a handle by which the caller unregisters it. An entry with a function is freed
+ * together with the function's block, after the last call inside has returned.
  */
 #include "library.h"
 
@@ -15,7 +15,7 @@ static const char *ns_end(const char *text)
 	return NULL;
 }
 
-/* An empty namespace fits no library, not even one without a namespace. */
+/* An empty namespace, as in "::add", fits no library, not even one without a namespace. */
 static bool ns_fits(const struct dkc_library *l, const char *text)
 {
 	const char *end = ns_end(text);
@@ -58,7 +58,7 @@ static size_t name_len(const char *text)
 	return n;
 }
 
-/* Checks what is read before dkc_register() checks the rest. */
+/* Checks the members that entry_new() reads. dkc_register() checks the others later. */
 static int entry_check(const struct dkc_library *l, const struct dk_op_decl *decl,
 		       const struct dk_impl *impl, const char *name, struct dk_diag *why)
 {
@@ -74,15 +74,16 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, name, l->pub);
 	if (decl->schema && !ns_fits(l, decl->schema))
 		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, decl->schema, l->pub);
-	/* only a namespace */
+	/* the name consists only of a namespace */
 	if (!name_len(end ? end + 2 : name))
 		return dkc_lib_refuse(why, DK_WHY_BAD_NAME, name, l->pub);
 	return 0;
 }
 
 /*
- * Gives the function of an entry the operator's full name. If the function has a declaration other
- * than the definition's, it keeps that one, whose signature and unbox functions are its own.
+ * Sets e->impl.op to a declaration with the full name of the operator: to e->decl or, if the
+ * function has a declaration of its own, to e->fn_decl, which is a copy of that one with its
+ * signature and unbox functions.
  */
 static void entry_set_op(struct dkc_entry *e, const struct dk_op_decl *decl)
 {
@@ -160,7 +161,7 @@ static int entry_key(struct dkc_entry *e, struct dk_diag *why)
 	return 0;
 }
 
-/* Links the entry, so that it can be unregistered with its library or through @h. */
+/* Links the entry, so that it can be unregistered together with its library, or by @h. */
 static void entry_link(struct dkc_entry *e, struct dk_handle *h)
 {
 	struct dkc_library *l = e->lib;
@@ -230,7 +231,7 @@ static int entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 	};
 	int err;
 
-	/* without a schema, only a C signature describes what the function takes */
+	/* without a schema, there must at least be a C signature that describes the arguments */
 	if (has_impl && !e->decl.schema && !e->decl.sig)
 		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
 	if (inferred && !e->decl.alias_analysis)
@@ -373,7 +374,7 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 	if (!h->core) {
 		dkc_drain(core, NULL);
 	} else if (h->core->lib != lib->core) {
-		/* the other library can have another provider, whose calls may still be running */
+		/* do not touch the entry: the other library may have another provider */
 		err = -ENOENT;
 	} else {
 		b = h->core->block;

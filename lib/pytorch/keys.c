@@ -6,7 +6,7 @@
 
 /*
  * Converts the name of a private backend to capitals. The strict parser accepts the private name
- * only in capitals, at any place in the name of a key: SEMANTICS 1.6.
+ * only in capitals, but anywhere in the name of a key: SEMANTICS 1.6.
  */
 static void capitalize(char *s)
 {

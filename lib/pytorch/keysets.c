@@ -68,8 +68,8 @@ unsigned int dk_keyset_highest_bit(struct dk_keyset ks)
 }
 
 /*
- * PyTorch has another test for each alias key. For runtime keys, the results of these tests are the
- * same as those of this function.
+ * PyTorch has a separate test for each alias key. For runtime keys, the results of these tests are
+ * the same as those of this function.
  */
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Defines the builtin layouts other than v1, as texts in the format of Documentation/layouts.rst
- * (SEMANTICS 1.2, 1.3). A version whose alias sets and maps are unknown has no lines "tables" and
- * "strict".
+ * (SEMANTICS 1.2, 1.3). If the alias sets and maps of a version are not known, its text has no
+ * lines "tables" and "strict".
  */
 #include "pytorch.h"
 
@@ -214,9 +214,9 @@ static const char pt1_12[] =
 	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
 
 /*
- * The layouts after v1, in the order of dk_layout_next(). The layouts from NUM_LISTED on are not
- * listed, and can only be found by name. An element with a name is a copy of another layout: of the
- * earlier element with the same text, or of v1 if the element has no text.
+ * The layouts after v1, in the order of dk_layout_next(). dk_layout_next() does not return the last
+ * ones, from index NUM_LISTED on, which can only be found by name. An element with a name is a copy
+ * of another layout: of the earlier element with the same text or, if it has no text, of v1.
  */
 static const struct {
 	const char *text;
@@ -340,7 +340,7 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 		dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 		return NULL;
 	}
-	/* PyTorch's versions and tags are accepted, too: 2.6 and v2.6.0 */
+	/* versions and tags of PyTorch, such as 2.6 and v2.6.0, are names, too */
 	version = name + (*name == 'v');
 	dkc_accept(why);
 	if (dkc_streq(name, DK_LAYOUT_NAME))

@@ -47,7 +47,7 @@ static bool lib_has_ns(const struct dk_library *lib)
 	return lib->ns && !dkc_streq(lib->ns, "_");
 }
 
-/* Names and schemas of operators end their namespace at the first "::". */
+/* In names and schemas of operators, the namespace ends at the first "::". */
 static bool ns_ok(const char *ns)
 {
 	for (; *ns; ns++)

@@ -6,9 +6,9 @@
 #include "pytorch.h"
 
 /*
- * One registration of a library. The declarations and @impl are copies, because their names are
- * completed with the library's namespace. @fn_decl is the declaration of a function that was
- * registered with its definition, if it differs from the definition's.
+ * One registration of a library. The declarations and @impl are copies, because the library's
+ * namespace is added to their names. If a function is registered together with a definition, but
+ * has a declaration of its own, @fn_decl is the copy of this one.
  */
 struct dkc_entry {
 	struct rcu_head rcu;

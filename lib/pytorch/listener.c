@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Reports events to listeners. A notifier queues each event under the registry's lock, and reports
- * the queued events after the lock is released. One thread reports at a time, in the order of the
- * queue. If a thread is already reporting, another thread returns at once, and the first thread
- * also reports the new events. A change never fails because of its events. Events that cannot be
- * allocated are counted, and their number is reported after the queued events.
+ * the queued events after the lock is released. Only one thread reports at a time, in the order of
+ * the queue. If another thread has events meanwhile, it returns at once, and the first thread
+ * reports these events, too. A change never fails because of its events: if an event cannot be
+ * allocated, it is counted as lost, and the number of lost events is reported after the queued
+ * events.
  */
 #include "pytorch.h"
 
@@ -118,7 +119,7 @@ static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 n
 		l->notify(l, event);
 		mutex_lock(&ls->reg->lock);
 		ls->running = NULL;
-		/* the last access to a listener that is being unregistered */
+		/* the last access to @l: if it is being unregistered, it may be freed now */
 		dkc_clear_and_wake(&l->inside);
 	}
 }
@@ -209,7 +210,7 @@ static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 
 /*
  * If another thread than the caller of fork() was reporting, that thread does not exist in the
- * child, and never returns from its listener.
+ * child, and cannot end its report.
  */
 void dkc_listeners_after_fork(struct dk_registry *reg)
 {
@@ -234,7 +235,7 @@ static bool is_listening(const struct dkc_listeners *ls,
 	return l;
 }
 
-/* Makes events for all operators that are already defined, in the order of the table of names. */
+/* Makes an event for each operator that is already defined, in the order of the hash table. */
 static int first_events(struct dk_registry *reg, const struct dk_listener *only,
 			struct dkc_queued **events)
 {
@@ -275,7 +276,7 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 	if (made)
 		dkc_notifier_add(reg, &made->notifier);
 	l->inside = 0;
-	/* skip queued events: they may be for a freed listener that had the same address */
+	/* skip events that are already queued: @only may be a freed listener at the same address */
 	l->last = ls->number;
 	l->next = ls->first;
 	ls->first = l;
@@ -315,7 +316,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 
 	if (!reg)
 		return 0;
-	/* the running listener may wait for the end of the caller's read-side critical section */
+	/* waiting would deadlock if the running listener waits for the caller's section to end */
 	if (dkc_in_atomic())
 		return -EDEADLK;
 	mutex_lock(&reg->lock);

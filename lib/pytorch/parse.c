@@ -83,7 +83,10 @@ static int keep(struct reader *r, const char *s, size_t n, const char *tail,
 	return 0;
 }
 
-/* Keeps NAME=PRINTED, or NAME, which is printed as NAME followed by @tail. */
+/*
+ * Stores @name and @printed of a word NAME=PRINTED, or of a word NAME, where PRINTED is NAME
+ * followed by @tail.
+ */
 static int keep_pair(struct reader *r, const char *tail, const char **name,
 		     const char **printed)
 {
@@ -131,7 +134,9 @@ static int read_functionalities(struct reader *r)
 	int err;
 
 	while (next_word(r)) {
-		/* Undefined has no bit, and one of the 64 bits is a backend's */
+		/*
+		 * Undefined, which has no bit, and 63 others: of the 64 bits, a backend needs one
+		 */
 		if (l->nf == DKC_MAX_FUNCTIONALITIES)
 			return refuse(r, DK_WHY_LAYOUT_SIZE, r->word);
 		n = strlen(r->word);
@@ -277,7 +282,7 @@ static int read_line(struct reader *r)
 }
 
 /*
- * Checks the limits of SEMANTICS 1.2 and 3, for instance that the last functionality is not per
+ * Checks the requirements of SEMANTICS 1.2 and 3, such as that the last functionality is not per
  * backend.
  */
 static int check(struct reader *r)
@@ -384,7 +389,7 @@ static int check_names(const struct dk_layout *l, struct dk_diag *why)
 	return 0;
 }
 
-/* A layout with the name of a builtin one must have the same numbers. */
+/* True if two layouts have the same lists of names, so that all keys have the same numbers. */
 static bool same_lists(const struct dk_layout *a, const struct dk_layout *b)
 {
 	unsigned int i;

@@ -11,8 +11,8 @@
 #include "../core/observe/observe.h"
 
 /*
- * layouts.c: reads and derives the builtin layouts, once. dk_layout_find() and dk_layout_next()
- * call it. Returns -EINVAL if a text is wrong.
+ * layouts.c: the first call reads the texts of the builtin layouts and computes the rest. Called by
+ * dk_layout_find() and dk_layout_next(). Returns -EINVAL if a text is wrong.
  */
 __must_check int dkc_layouts_init(void);
 
@@ -38,12 +38,14 @@ const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, s
  * true, the registry cannot be freed before dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
-/* Unregisters one listener of @owner. Returns false if there is none, or inside the listener. */
+/*
+ * Unregisters one listener of @owner. Returns false if there is none, or if called by the listener.
+ */
 bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Called in the child of fork(), with the lock held since before the fork. */
 void dkc_listeners_after_fork(struct dk_registry *reg);
 
-/* query.c: returns true if the published table has something at this entry. */
+/* query.c: true if the published table has a function, a fallthrough or an ambiguity at a slot. */
 bool dkc_is_served(const struct dk_op *op, unsigned int slot);
 
 /* check.c: returns true if the published tables of an operator agree with the rules. */

@@ -56,7 +56,7 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
 	return has;
 }
 
-/* Treats an ambiguous entry as served. Without a table, applies the rules. */
+/* Regards an ambiguous entry as served. If there is no table, applies the rules. */
 bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 {
 	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);

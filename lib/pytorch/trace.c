@@ -10,7 +10,7 @@ size_t dk_trace_line(const struct dk_hook_info *info, char *buf, size_t size)
 		[DK_HOOK_CALL_BOXED] = "callBoxed",
 		[DK_HOOK_REDISPATCH_BOXED] = "redispatchBoxed",
 	};
-	/* on a 32-bit machine the length of the line must fit in a size_t */
+	/* limited, because the length of the line must fit in a size_t, also on 32-bit machines */
 	u32 indent = info->depth < 0x7fffffff ? info->depth + 1 : 0x7fffffff, i;
 	struct dkc_text t = { buf, size, 0 };
 	char key[DK_NAME_MAX];

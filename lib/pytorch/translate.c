@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Translates a set to another layout, by name. Each backend, building block and runtime key is
- * translated separately. The result stands for all combinations of its bits, so it may have
- * keys that the set does not have.
+ * translated separately, and the results are joined. A set contains all combinations of its
+ * functionalities and backends, so the result may have keys that correspond to no key of the set.
  */
 #include "pytorch.h"
 
@@ -11,7 +11,10 @@ static const char *const renames[][2] = {
 	{ "ORT", "MAIA" },
 };
 
-/* The stages, in the order of the notes. A stage has at most one note on each bit, key or entry. */
+/*
+ * The stages of dk_translation_next(), in the order of the notes. A stage has at most one note on
+ * each bit, key or entry.
+ */
 enum stage {
 	STAGE_BITS,		/* bits outside of the layout */
 	STAGE_BACKENDS,
@@ -90,9 +93,9 @@ static u64 translate_keys(const struct dk_translation *t)
 }
 
 /*
- * True if a building block is to be translated. It is not translated if all its runtime keys in the
- * set become keys of other functionalities. For example, {Meta} of 2.14 has no Dense in 1.12, where
- * Meta is a functionality.
+ * True if the result gets building block @there for @f. False if all runtime keys of @f in the set
+ * become keys of other functionalities. For example, if {Meta} is translated from 2.14 to 1.12,
+ * where Meta is a functionality, the result has no Dense.
  */
 static bool block_stays(const struct dk_translation *t, unsigned int f, unsigned int there)
 {
@@ -165,7 +168,10 @@ static bool note_bits(const struct dk_translation *t, struct dk_note *n)
 	return note_name(n, DK_NOTE_LOST, hex);
 }
 
-/* True if @t->to lacks the backend, and all keys that correspond to the set's keys on it. */
+/*
+ * True if @t->to has neither the backend nor any key that corresponds to a key of the set on this
+ * backend.
+ */
 static bool backend_is_lost(const struct dk_translation *t, unsigned int b)
 {
 	unsigned int f, to;
@@ -194,7 +200,7 @@ static bool note_backend(const struct dk_translation *t, unsigned int b,
 	return true;
 }
 
-/* Notes a key of the set that is lost, renamed, or of another kind. */
+/* Writes a note on a key if it is lost, renamed, or of another kind in the target layout. */
 static bool note_change(const struct dk_translation *t, unsigned int key,
 			struct dk_note *n)
 {
@@ -234,7 +240,9 @@ static bool note_added(const struct dk_translation *t, unsigned int slot,
 	return note_key(n, DK_NOTE_ADDED, t->to, key);
 }
 
-/* Writes a note on a building block that has lost its backends. */
+/*
+ * Writes a note on a building block of the result, if the set has backends but the result has none.
+ */
 static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	if (!dkc_is_per_backend(t->to, f) || !has_functionality(t->to, t->result, f) ||
@@ -266,7 +274,7 @@ static unsigned int highest_kept(const struct dk_translation *t, unsigned int *t
 	return kept;
 }
 
-/* Notes that another key has the highest priority in the target layout. Ignores lost keys. */
+/* Writes a note if another key than before has the highest priority. Ignores lost keys. */
 static bool note_top(const struct dk_translation *t, struct dk_note *n)
 {
 	unsigned int to = 0, key = highest_kept(t, &to);
@@ -355,7 +363,7 @@ int dk_translation_next(struct dk_translation *t, struct dk_note *note)
 	while (t->stage < STAGE_END) {
 		if (step(t) && note_at(t, note))
 			return 1;
-		/* clear what a rejected note may have set */
+		/* no note: clear what note_at() may have written */
 		*note = empty;
 	}
 	return 0;
