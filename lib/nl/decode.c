@@ -67,13 +67,13 @@ static void store_pointer(void *at, const void *p)
 	memcpy(at, &p, sizeof(p));
 }
 
-/* True if the string is copied into the struct, false if the struct has a pointer to it. */
+/* True if the string is copied into the struct; false if the struct gets a pointer to it. */
 static bool is_array(const struct dkn_field *f)
 {
 	return f->width > sizeof(char *);
 }
 
-/* The UTF-8 encoding of U+0080 to U+009F, which are control characters. */
+/* True for the UTF-8 encoding of U+0080 to U+009F, which are control characters. */
 static bool is_c1_control(unsigned char first, unsigned char second)
 {
 	return first == 0xc2 && second >= 0x80 && second < 0xa0;
@@ -157,7 +157,7 @@ static const char *text(struct dkn_arena *a, const struct nlattr *nla)
 	return dkn_arena_text(a, nla_data(nla), nla_len(nla));
 }
 
-/* Decodes all strings of one attribute. check() has validated them. */
+/* Decodes the strings of all attributes of type @f->attr. check() has validated them. */
 static int decode_strings(struct dkn_arena *a, const struct dkn_field *f,
 			  const struct nlattr *first, int len, char *into)
 {
@@ -184,7 +184,7 @@ static int decode_strings(struct dkn_arena *a, const struct dkn_field *f,
 	return 0;
 }
 
-/* Decodes all nests of one attribute, or only the first. */
+/* Decodes the nests of type @f->attr: all of them, or only the first. */
 static int decode_nests(struct dkn_arena *a, const struct dkn_field *f,
 			const struct nlattr *first, int len, char *into,
 			struct dkn_bad_attr *bad)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Composes error messages from the names and values of the request and from the kernel's extended
- * ACK. Parses the extended ACK, because libnl 3.7 does not.
+ * Composes error messages from the attributes of the request and from the kernel's extended ACK,
+ * which it parses, because libnl 3.7 does not.
  */
 #include "internal.h"
 
@@ -62,7 +62,9 @@ int dkn_error_no_handle(struct dk_nl_error *why)
 
 /* ---- sentences ------------------------------------------------------------ */
 
-/* Returns the text of an error that does not come from the module, but from genetlink or Linux. */
+/*
+ * Returns the text for an error without a message of the module: it comes from genetlink or Linux.
+ */
 static const char *default_text(int code)
 {
 	switch (code) {
@@ -74,7 +76,10 @@ static const char *default_text(int code)
 	return strerror(-code);
 }
 
-/* Composes the sentence from the other members. @attr is the attribute of e->value. */
+/*
+ * Composes the sentence from the other members of @e. @attr is the attribute with e->value,
+ * @missing one that the request lacks; both may be NULL.
+ */
 static void compose(struct dk_nl_error *e, const struct dkn_attr *attr,
 		    const struct dkn_attr *missing)
 {
@@ -243,7 +248,7 @@ int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v)
 		memcpy(&err, data, sizeof(err));
 		v->code = err.error;
 		used = sizeof(err);
-		/* the message includes the request */
+		/* the ACK contains a copy of the whole request */
 		if (!(nlh->nlmsg_flags & NLM_F_CAPPED) && err.msg.nlmsg_len > NLMSG_HDRLEN)
 			used += (size_t)err.msg.nlmsg_len - NLMSG_HDRLEN;
 	} else if (len >= (int)sizeof(v->code)) {

@@ -61,8 +61,8 @@ long long dkn_now_ms(void)
 /* ---- the socket ----------------------------------------------------------- */
 
 /*
- * Requests extended ACKs without a copy of the request, and strict checks. Ignores errors, because
- * old kernels lack some of the options.
+ * Makes the kernel send extended ACKs, without a copy of the request, and check requests strictly.
+ * Ignores errors, because old kernels lack some of the options.
  */
 static void set_socket_options(int fd)
 {
@@ -107,9 +107,10 @@ static int wait_for(int fd, int timeout_ms)
 }
 
 /*
- * Receives the next datagram from the kernel into nl->datagram. A timeout of -1 waits without
- * limit. Returns 1, 0 on timeout, -EINTR, -ENOBUFS if datagrams were lost, or -EBADMSG if the
- * datagram is too long.
+ * Receives the next datagram into nl->datagram. A timeout of -1 means none. Returns 1 after
+ * receiving a datagram; if it is not from the kernel, nl->datagram_len is 0. Returns 0 on timeout,
+ * -ENOBUFS if datagrams were lost, -EBADMSG if the datagram is too long, or another negative errno,
+ * such as -EINTR.
  */
 int dkn_receive(struct dk_nl *nl, int timeout_ms)
 {

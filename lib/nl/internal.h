@@ -86,7 +86,7 @@ void dkn_arena_free(struct dkn_arena *a);
 void *dkn_arena_get(struct dkn_arena *a, size_t size);
 const char *dkn_arena_text(struct dkn_arena *a, const char *text, size_t len);
 
-/* dk_nl_free(@answer) frees @other as well; @other is another answer or NULL. */
+/* From now on, dk_nl_free(@answer) also frees @other, which is another answer or NULL. */
 void dkn_answer_adopt(const void *answer, const void *other);
 
 /* ---- from attributes to structs: decode.c --------------------------------- */
@@ -107,10 +107,10 @@ struct dkn_shape {
 enum dkn_many {
 	DKN_ONE,			/* pointer to the first */
 	DKN_ALL,			/* strings: array; nests: list */
-	DKN_PART,			/* nest: members of the same struct */
+	DKN_PART,			/* nest: its attributes are members of the same struct */
 };
 
-/* A member of a struct and the attribute that it is decoded from. */
+/* A member of a struct, and the attribute from which it is decoded. */
 struct dkn_field {
 	unsigned int attr;
 	size_t at;
@@ -154,7 +154,6 @@ struct dkn_list {
 	unsigned int n;
 };
 
-/* A malformed attribute. */
 struct dkn_bad_attr {
 	enum dkn_set set;
 	unsigned int type;
@@ -169,8 +168,8 @@ bool dkn_attr_is_valid(const struct nlattr *nla, enum dkn_kind kind);
 void dkn_copy_text(char *to, size_t size, const char *from, size_t len);
 
 /*
- * For loops over attributes: for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)).
- * Unlike in libnl's nla_for_each_attr(), the last attribute may lack its padding.
+ * A loop over attributes is: for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)). In
+ * contrast to nla_for_each_attr() of libnl, the last attribute may lack its padding.
  */
 static inline bool dkn_attr_ok(const struct nlattr *nla, int rest)
 {
@@ -230,9 +229,8 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 
 /*
- * Copies the struct of a caller that may be built for another version of the library. Members that
- * the caller's struct lacks are set to 0. Returns -EINVAL if the caller's struct has more members
- * than @to, and one of these is not 0.
+ * Copies a caller's struct, which may be that of another version of the library. Sets members that
+ * it lacks to 0. Returns -EINVAL if it has more members than @to, and one of these is not 0.
  */
 int dkn_copy_in(void *to, size_t size, const void *from);
 
@@ -264,9 +262,9 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
 
 /*
- * Each of these functions sends the request and frees the request. They return the answer, to be
- * released with dk_nl_free(), or NULL for an empty list. On failure they return NULL, and nl->why
- * has the error.
+ * These functions send the request and free it. On failure nl->why has the error. dkn_get() and
+ * dkn_get_all() return the answer, for dk_nl_free(), or NULL on failure or for an empty list.
+ * dkn_do() returns 0 or the negative errno.
  */
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);

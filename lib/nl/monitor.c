@@ -20,7 +20,7 @@
 
 struct dk_nl_monitor {
 	struct dk_nl *nl;
-	size_t done;			/* bytes of the datagram that are processed */
+	size_t done;			/* bytes of the datagram that have been processed */
 	bool is_gone;			/* the module was unloaded */
 };
 
@@ -36,8 +36,8 @@ static void set_buffer(int fd, __u32 bytes)
 }
 
 /*
- * Returns the ID of the family or, unless @group is NULL, of the group. Uses a separate socket,
- * because on the monitor's socket libnl would mistake an event for the answer.
+ * Returns the ID of the group or, if @group is NULL, of the family. Uses a separate socket: on the
+ * monitor's socket, libnl could mistake an event for the answer.
  */
 static int find_number(const char *family, const char *group)
 {

@@ -147,9 +147,9 @@ static unsigned int name_impls(const struct dk_nl_op *op)
 }
 
 /*
- * Requests the functions of an operator separately, because they may not fit into one message. If
- * the registry changed between the two requests, so that the number of functions differs from the
- * number in @op, returns -EAGAIN.
+ * Requests the functions of an operator separately, because they may not fit into one message.
+ * Returns -EAGAIN if their number is not the number in @op: then the registry has changed between
+ * the two requests.
  */
 static int get_impls(struct dk_nl *nl, const struct dk_nl_op *op)
 {

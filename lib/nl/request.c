@@ -26,7 +26,10 @@ void dkn_begin(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd, enum dkn_se
 		dkn_refuse(r, -ENOMEM, "no memory for a request");
 }
 
-/* Keeps the first error, with which the request will fail. Later attributes are ignored. */
+/*
+ * Stores an error, with which the request will fail, unless there was an earlier one. Attributes
+ * that are added later are ignored.
+ */
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence)
 {
 	if (!r->nl->why.code)
@@ -111,7 +114,7 @@ struct progress {
 	uint32_t seq;
 	bool is_over;
 	bool is_interrupted;
-	int error;			/* of an element that could not be decoded */
+	int error;			/* the first error in the answer */
 	struct dkn_ack ack;
 };
 
@@ -185,7 +188,9 @@ static void read_datagram(struct dkn_request *r, struct progress *p)
 	}
 }
 
-/* Returns a negative errno if the socket fails before the answer is complete. */
+/*
+ * Returns a negative errno if the socket fails, or the time is over, before the answer is complete.
+ */
 static int receive_answer(struct dkn_request *r, struct progress *p)
 {
 	struct dk_nl *nl = r->nl;
@@ -260,8 +265,8 @@ static void back_off(unsigned int try)
 }
 
 /*
- * Called after -ENOENT without a text, which genetlink returns, but not the module. Reconnects.
- * Returns 0 if the module was reloaded, so that the family has a new ID.
+ * Called after -ENOENT without a text: this is an error of genetlink, because the module always
+ * adds a text. Reconnects. Returns 0 if the family has a new ID, because the module was reloaded.
  */
 static int reconnect(struct dk_nl *nl)
 {
@@ -295,7 +300,7 @@ static int transact(struct dkn_request *r, int flags)
 			return 0;
 		discard_answer(r);
 		if (!nl->why.code) {
-			err = 0;	/* interrupted by a change: retry */
+			err = 0;	/* the registry has changed: try again */
 		} else if (err == -ENOENT && !nl->why.message[0] && !has_reconnected) {
 			err = reconnect(nl);
 			has_reconnected = true;

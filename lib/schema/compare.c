@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Accesses the parts of a schema, and compares a declared schema with a function's schema. */
+/* Returns the parts of a schema, and compares a declared schema with a function's schema. */
 #include "schema.h"
 
 const char *dk_schema_name(const struct dk_schema *s)
@@ -42,7 +42,6 @@ enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s)
 	return *s->name ? DK_ALIAS_FROM_SCHEMA : DK_ALIAS_CONSERVATIVE;
 }
 
-/* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_LIST)
@@ -66,7 +65,7 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	return dkc_accept(why);
 }
 
-/* Returns the name that a type has in an inferred schema, where enumerations are ints. */
+/* Returns the name of a type in an inferred schema, in which enumerations are ints. */
 static const char *real_name(const char *name)
 {
 	return DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme") ?
@@ -98,7 +97,7 @@ static bool heads_fit(const struct dk_type *a, const struct dk_type *b)
 	       (a->name ? names_fit(a->name, b->name) : true);
 }
 
-/* Compares two types with an explicit stack instead of recursion. */
+/* Compares two types and all types within them. Uses a stack of its own, not recursion. */
 static bool types_fit(const struct dk_type *a, const struct dk_type *b)
 {
 	const struct dk_type *open[DK_SCHEMA_DEPTH][2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Makes a declaration from a schema, and compares a description of C parameters with a schema.
+ * Makes a declaration from a schema, and compares the C parameters of a declaration with a schema.
  */
 #include "schema.h"
 
@@ -147,9 +147,9 @@ void dk_schema_decl_free(struct dk_op_decl *decl)
 
 /*
  * Matches the parameters of a declaration, in order, with the objects and lists of objects in a
- * schema. A parameter of unknown kind may match the next object or list, or none. So there may be
- * several matches: @can[i] is true if the parameters so far can match exactly the first i objects
- * and lists.
+ * schema. A parameter of unknown kind may match the next object or list, or nothing. So there may
+ * be several ways to match: @can[i] is true if, in one of these ways, the parameters so far match
+ * exactly the first i objects and lists.
  */
 struct match {
 	u32 kind[DKC_MAX_PARAMS];
@@ -190,7 +190,7 @@ static bool match_param(struct match *m, u32 kind)
 	return any;
 }
 
-/* Returns the first argument of the schema that no parameter matches, or NULL. */
+/* Returns the first object or list of the schema that no parameter matches, or NULL. */
 static const char *match_rest(const struct match *m)
 {
 	unsigned int i = m->n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Parses schemas. Upper limits of the numbers of arguments, types and characters are computed
- * first, so that a schema needs only one allocation.
+ * Parses schemas. A schema is one allocation, so upper limits of the numbers of arguments, types
+ * and characters are computed first.
  */
 #include "schema.h"
 
@@ -21,7 +21,7 @@ struct parser {
 	u32 num_args, max_args;
 	struct dk_diag *why;
 	struct open_type open[DK_SCHEMA_DEPTH];
-	u8 height[DK_SCHEMA_DEPTH];	/* nesting depth of the types within each open one */
+	u8 height[DK_SCHEMA_DEPTH];	/* how deeply the types within each open type are nested */
 };
 
 /* ---- errors ------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static bool is_known(const char *name)
 			     "NoneType", "Capsule", "Any", "AnyClassType", "AnyEnumType");
 }
 
-/* Parses a name or "(". Sets *@opens if a list of types follows, whose end is parsed later. */
+/* Parses a name or "(". Sets *@opens if a list of types follows, which take_type() parses. */
 static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 {
 	const char *from;
@@ -321,7 +321,7 @@ static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 	return err;
 }
 
-/* True if a complete type contains the right number of types. */
+/* True if a type in parentheses contains the right number of types. */
 static bool arity_ok(const struct dk_type *t)
 {
 	unsigned int n = 0;
@@ -352,8 +352,9 @@ static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
 }
 
 /*
- * Called after a complete type. Closes the open types that end here. Sets *@t to the outermost type
- * if all types are closed, and to NULL if another type follows.
+ * Called after a complete type *@t. Adds it to the innermost open type, and closes the open types
+ * that end here. Sets *@t to the outermost type if all types are closed, and to NULL if another
+ * type follows.
  */
 static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t,
 		       u8 height)
@@ -437,7 +438,8 @@ enum {
 };
 
 /*
- * Returns the kind of a word, or 0 if it is not a constant. Constants have at most 17 characters.
+ * Returns the kind of a word, or 0 if it is not a constant. Constants have at most 17 characters,
+ * so a longer word is cut off and matches none.
  */
 static unsigned int word_kind(const char *from, size_t len)
 {
@@ -543,7 +545,8 @@ static int take_list(struct parser *p, const struct dk_type *t)
 }
 
 /*
- * Parses a default value. Like PyTorch, checks a single value only if it must be None or a string.
+ * Parses a default value. Like PyTorch, accepts any constant, except in lists and where None or a
+ * string is required.
  */
 static int take_default(struct parser *p, const struct dk_type *t)
 {
@@ -740,10 +743,10 @@ static int take_schema(struct parser *p)
 }
 
 /*
- * Computes upper limits from the characters of the text, and allocates the schema. Each argument
- * or return, except the first, follows a comma. Each type belongs to an argument or return, follows
- * a comma or a parenthesis, or is a tuple, "[" or "?". Strings are parts of the text, each with a
- * NUL.
+ * Computes upper limits from the characters of the text, and allocates the schema. Each argument or
+ * return, except the first, follows a comma. Each type belongs to an argument or return, follows a
+ * comma or a parenthesis, or is made by "(", "[" or "?". Each string is a part of the text,
+ * followed by a NUL.
  */
 static int allocate(struct parser *p)
 {

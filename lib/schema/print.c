@@ -132,7 +132,7 @@ static void put_args(struct printer *p, const struct dk_schema *s)
 	put(p, ")");
 }
 
-/* Puts the returns. A single value has parentheses only if its type begins with a tuple. */
+/* Puts the returns. A single return has parentheses only if its type begins with a tuple. */
 static void put_returns(struct printer *p, const struct dk_schema *s)
 {
 	bool open = s->flags & DK_SCHEMA_VARRET;
