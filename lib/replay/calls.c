@@ -36,7 +36,7 @@ DK_REPLAY_RUN(local)
 	return 0;
 }
 
-/* Guards behave as in PyTorch 2.14, in every layout: their end restores the whole set. */
+/* In every layout, guards behave as in PyTorch 2.14: the end of a guard restores the whole set. */
 static int push_guard(struct dk_replay *r, struct dk_replay_words *w,
 		      struct dk_keyset *set)
 {
@@ -109,7 +109,7 @@ static int refuse_route(struct dk_replay *r, int err, struct dk_op *op)
 	return dk_replay_refuse(r, err, "unexpected error: this route cannot be computed", "", 0);
 }
 
-/* Runs the lookup that a call uses. It is not an error if nothing serves the route. */
+/* Looks up the route as a call does. It is not an error if nothing serves the call. */
 static int find_route(struct dk_replay *r, struct dk_op *op,
 		      const struct dk_obj *const *objs, unsigned int n)
 {
@@ -217,7 +217,7 @@ static int call(struct dk_replay *r, struct dk_op *op, struct dk_replay_words *w
 
 DK_REPLAY_RUN(call)
 {
-	/* words are separated by spaces */
+	/* an upper limit: there is a space between two words */
 	size_t most = dk_replay_len(w->rest) / 2 + 1;
 	struct dk_obj *objs;
 	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);

@@ -11,9 +11,9 @@ struct dk_replay_check {
 	struct dk_replay_count count;
 	unsigned long command_line;
 	char command[COMMAND_SHOWN];
-	const char *answer;		/* not compared yet */
+	const char *answer;		/* the part of the answer that is not compared yet */
 	size_t answer_len;
-	bool wrong;			/* this answer has been reported */
+	bool wrong;			/* this answer has been reported as wrong */
 	bool no_memory;			/* a line or an answer is incomplete: the check ends */
 	struct dk_replay_text line;
 };
@@ -149,8 +149,8 @@ static void take_line(struct dk_replay_check *c)
 }
 
 /*
- * Keeps at most one byte more than the longest allowed line has. With this extra byte, the line is
- * detected as too long.
+ * Keeps at most "> ", the longest allowed command, and one byte more. With this byte,
+ * dk_replay_line() finds that the command is too long.
  */
 static void add(struct dk_replay_check *c, const char *text, size_t len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Runs the commands for private backends and devices. A device is registered together with its
- * functions, so adding a function unregisters the device and registers it again.
+ * Runs the commands for private backends and devices. A device is registered together with all its
+ * functions. So to add a function, the device is unregistered and registered again.
  */
 #include "internal.h"
 
@@ -28,7 +28,7 @@ static void unregister_device(struct dk_replay_device *d)
 	d->table = NULL;
 }
 
-/* The array has the oldest function first, because the last function at a key is used. */
+/* The array begins with the oldest function: of several functions at a key, the last one serves. */
 static int register_device(struct dk_replay *r, struct dk_replay_device *d,
 			   struct dk_diag *why)
 {

@@ -2,7 +2,7 @@
 /* Runs the commands that dump registrations in PyTorch's format. */
 #include "internal.h"
 
-/* A function that prints like snprintf(), with its arguments. */
+/* A function that prints like snprintf(), and the arguments for it. */
 struct text {
 	long (*print)(struct text *t, char *buf, size_t size);
 	size_t (*of_op)(struct dk_op *op, char *buf, size_t size);

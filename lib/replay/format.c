@@ -74,7 +74,7 @@ static void put_key(struct dk_format *t, unsigned int key)
 	put(t, key_name(t, key, name));
 }
 
-/* Prints -1 if a trimmed table does not have the entry. */
+/* Prints -1 if a trimmed table lacks the entry. */
 static void put_index(struct dk_format *t, struct dk_keyset ks)
 {
 	int index = dk_table_index(t->layout, ks);
@@ -86,7 +86,7 @@ static void put_index(struct dk_format *t, struct dk_keyset ks)
 
 /* ---- sets ------------------------------------------------------------------- */
 
-/* The position in a list of names with commas, broken into lines of at most COLUMNS. */
+/* The position in a list of names with commas, which is broken into lines of at most COLUMNS. */
 struct names {
 	size_t indent;
 	size_t column;
@@ -109,8 +109,8 @@ static void put_name(struct dk_format *t, struct names *n, const char *name)
 }
 
 /*
- * Puts functionalities without a backend, and backends without a functionality. PyTorch prints
- * neither.
+ * Puts building blocks if the set has no backend, and backends if it has no building block. PyTorch
+ * prints neither.
  */
 static void put_halves(struct dk_format *t, struct names *n, struct dk_keyset ks)
 {
@@ -144,13 +144,13 @@ static void put_names(struct dk_format *t, struct dk_keyset ks, size_t indent)
 		put(t, "nothing");
 }
 
-/* Returns the width of the widest set of this call. */
+/* Returns the width of the set with the most digits. */
 static size_t set_width(const struct dk_explain *ex)
 {
 	return 2 + hex_digits(ex->route.raw.bits | ex->included.bits | ex->excluded.bits);
 }
 
-/* Puts @what, and the bits aligned to the right. The caller puts the names of the bits. */
+/* Puts @what, and the bits in hex, aligned to the right. The caller then puts their names. */
 static void put_bits(struct dk_format *t, const char *what, u64 bits)
 {
 	size_t width = set_width(t->explain), len = 2 + hex_digits(bits);
@@ -357,7 +357,7 @@ void dk_format_begin(struct dk_format *t)
 	put_set(t, "= merged", ex->merged);
 }
 
-/* Returns the key of the entry that the effective set selects, even if a trimmed table lacks it. */
+/* Returns the key that the effective set selects, even if a trimmed table lacks its entry. */
 static unsigned int entry_key(struct dk_format *t)
 {
 	const struct dk_explain *ex = t->explain;

@@ -12,7 +12,7 @@
 struct dk_format_object {
 	struct dk_keyset ks;
 	__u32 device;		/* number of the device, or 0 */
-	__u32 is_offline;	/* the device, or its backend, is offline */
+	__u32 is_offline;	/* the device or its backend is offline */
 	const char *device_name;
 };
 

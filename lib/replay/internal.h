@@ -51,7 +51,7 @@ struct dk_replay_verb {
 	struct dk_replay_command help;
 	int (*run)(struct dk_replay *r, struct dk_replay_words *w);
 	const char *options;	/* in the format of getopt() */
-	u8 min;			/* number of args */
+	u8 min;			/* smallest number of args; @max: largest */
 	u8 max;
 	bool more;		/* the command takes any number of words after the args */
 };
@@ -88,7 +88,7 @@ struct dk_replay_op {
 	struct dk_op_decl decl;
 };
 
-/* A registered function, backend fallback (no op) or function of a device. */
+/* A registered function, function of a device, or backend fallback (without @decl). */
 struct dk_replay_impl {
 	struct dk_replay_impl *next;
 	struct dk_impl impl;
@@ -109,7 +109,7 @@ struct dk_replay_device {
 
 struct dk_replay_guard {
 	struct dk_replay_guard *outer;
-	struct dk_keyset *set;		/* the included or the excluded set */
+	struct dk_keyset *set;		/* which set to restore: @included or @excluded */
 	struct dk_keyset saved;
 };
 
@@ -129,7 +129,7 @@ struct dk_replay {
 	struct dk_provider prov;
 	struct dk_replay_op *ops[DK_REPLAY_BUCKETS];
 	struct dk_replay_impl *impls[DK_REPLAY_BUCKETS];
-	struct dk_replay_impl *withdrawn;	/* freed after a drain */
+	struct dk_replay_impl *withdrawn;	/* to be freed after a drain */
 	unsigned int num_withdrawn;
 	struct dk_replay_device *devices;
 
@@ -187,7 +187,7 @@ int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op,
 /* calls.c */
 void dk_replay_local_reset(struct dk_replay *r);
 
-/* Commands. */
+/* The functions that run the commands. */
 #define DK_REPLAY_RUN(name)						\
 	int dk_replay_run_##name(struct dk_replay *r, struct dk_replay_words *w)
 

@@ -2,7 +2,7 @@
 /* Runs the commands for operators, functions and tables. */
 #include "internal.h"
 
-/* Withdrawn registrations are freed in batches, each after one drain. */
+/* Withdrawn registrations are freed in batches of this size, after one drain for all of them. */
 #define DRAIN_AT	1024
 
 /* A placeholder: transcripts compute routes and never call functions. */
@@ -37,7 +37,7 @@ static unsigned int bucket(const char *op)
 
 /* ---- definitions ---------------------------------------------------------- */
 
-/* Returns the size of a copy with its NUL. @s may be NULL. */
+/* Returns the size of a copy of @s with its NUL, or 0 if @s is NULL. */
 static size_t copy_size(const char *s)
 {
 	return s ? dk_replay_len(s) + 1 : 0;
@@ -151,7 +151,7 @@ struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
 	i->impl.schema = copy(&text, schema);
 	i->impl.key = key;
 	i->impl.size = sizeof(i->impl);
-	/* PyTorch allows building blocks as keys */
+	/* as in PyTorch, building blocks are allowed as keys */
 	i->impl.flags = flags | (op ? DK_IMPL_F_BLOCK : 0);
 	if (!(flags & DK_IMPL_F_FALLTHROUGH))
 		i->impl.fn = (dk_fn_t)never_called;
@@ -265,7 +265,7 @@ static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 	return 0;
 }
 
-/* Refuses the words that the command route prints in place of a function. */
+/* Refuses labels that would look like other answers of the command route. */
 static int check_label(struct dk_replay *r, const char *label, bool is_fallthrough)
 {
 	const char *why = NULL;
@@ -388,7 +388,7 @@ static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));
 }
 
-/* Prints the run of entries @first to @last, which are printed like r->run. */
+/* Prints the entries @first to @last, which are all printed like r->run. */
 static void put_run(struct dk_replay *r, unsigned int first, unsigned int last)
 {
 	if (r->run.provenance == DK_PROV_MISSING || r->run.provenance == DK_PROV_NO_ENTRY)

@@ -198,7 +198,7 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
 	return err;
 }
 
-/* Parses the words of a set one by one. A word may contain the private name of a backend. */
+/* Parses the words of a set one by one, so that each may contain the private name of a backend. */
 static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		       const char *word, struct dk_keyset *ks, struct dk_diag *why)
 {

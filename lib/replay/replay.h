@@ -9,7 +9,7 @@
 
 #include <dispatchkey.h>
 
-/* The longest line of a transcript in bytes, without the newline. */
+/* The longest command in bytes, without "> " and without the newline. */
 #define DK_REPLAY_LINE_MAX	65536u
 
 struct dk_replay;
@@ -64,7 +64,6 @@ int dk_replay_line(struct dk_replay *r, const char *line, size_t len);
 /* Returns the reason why the last command was refused. All zero if the command succeeded. */
 const struct dk_diag *dk_replay_why(const struct dk_replay *r);
 
-/* Returns the layout in use. */
 const struct dk_layout *dk_replay_layout(const struct dk_replay *r);
 
 /* Returns the registry, or NULL before the first command that needs it. */

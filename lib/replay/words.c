@@ -34,7 +34,7 @@ static size_t char_len(const unsigned char *s, size_t len)
 	return n;
 }
 
-/* Refuses the word around @at, with unprintable bytes as \xNN. */
+/* Refuses the word around @at. The message shows unprintable bytes as \xNN. */
 static int refuse_word(struct dk_replay *r, const char *line, size_t len,
 		       size_t at)
 {
@@ -97,8 +97,8 @@ static bool begins(const char *s, const char *prefix)
 }
 
 /*
- * Joins adjacent quoted parts into one word, so that it may contain both kinds of
- * quotes: 'a "b" '"it's". Returns the start of the text after the word.
+ * Joins adjacent quoted parts into one word, so that a word can contain both kinds of quotes: 'a
+ * "b" '"it's". Returns the start of the text after the word.
  */
 static char *join_quoted(char *s)
 {
