@@ -46,8 +46,8 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 
 /*
  * Called with the list's lock held. Returns -EBUSY if a call is already deferred with @d. A caller
- * may have initialized @d again by mistake, so that @d only looks unused. This is noticed if @d is
- * still first in the list, because no call was deferred after the first one. @d then stays in the
+ * may have initialized @d again by mistake, so that @d only looks unused. This is noticed only if
+ * @d is still first in the list, that is, if no other call was deferred since. @d then stays in the
  * list.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,

@@ -146,9 +146,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 }
 
 /*
- * If the call @from was made with boxed arguments, dk__may_redispatch() returns false. So the
- * redispatch of a call that was not boxed is not marked as boxed, even if dk_redispatch_boxed()
- * makes it.
+ * Clears DK__CALL_BOXED, which dk_redispatch_boxed() sets: a redispatch is boxed only if the call
+ * @from was boxed, and in that case dk__may_redispatch() returns false.
  */
 noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
 				 struct dk__request *rq, unsigned long flags,
