@@ -66,10 +66,10 @@ static void setup_in(unsigned int flags, const struct dk_op_decl *decl)
 	op = t_get("arg_descriptions::parcel");
 }
 
-/* Enters a call whose function is boxed. */
-static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_obj *x)
+/* Enters a call whose function is boxed. @x must stay valid until the call is left. */
+static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_obj *const *x)
 {
-	CHECK_OK(dk_call_enter_op(f, op, decl, &local, &x, 1));
+	CHECK_OK(dk_call_enter_op(f, op, decl, &local, x, 1));
 	CHECK(f->boxed);
 }
 
@@ -92,6 +92,7 @@ static void call_undescribed(unsigned int flags)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER) |
 				DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	const struct dk_obj *objs[] = { &x };
 	struct dk_op_decl decl = undescribed();
 	int n = 0;
 	struct parcel_args args = { &x, &n };
@@ -103,12 +104,12 @@ static void call_undescribed(unsigned int flags)
 	CHECK_OK(dk_call_boxed_key(op, &decl, &local, DK_TRACER, &args));
 	CHECK_INT(n, 222);
 	/* the caller enters the call and runs its function */
-	enter(&f, &decl, &x);
+	enter(&f, &decl, objs);
 	CHECK_OK(f.boxed(&f.call, &args));
 	dk_call_leave(&f);
 	CHECK_INT(n, 333);
 	/* enter again; now parcel_run() packs the arguments, by the declaration of DK_OP() */
-	enter(&f, &decl, &x);
+	enter(&f, &decl, objs);
 	CHECK_OK(parcel_run(&f, &x, &n));
 	dk_call_leave(&f);
 	CHECK_INT(n, 444);
@@ -289,6 +290,7 @@ static struct short_lived *make(void)
 static void operator_is_undefined_during_a_call(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
+	const struct dk_obj *objs[] = { &x };
 	struct dk_op_decl decl = undescribed();
 	struct short_lived *s = make();
 	int n = 0;
@@ -296,7 +298,7 @@ static void operator_is_undefined_during_a_call(void)
 	struct dk_frame f;
 
 	setup_in(0, &s->decl);
-	enter(&f, &decl, &x);
+	enter(&f, &decl, objs);
 	CHECK_OK(dk_op_undefine(&author, "arg_descriptions::parcel", &t_why));
 	memset(s, 0xa5, sizeof(*s));
 	t_free(s);
@@ -438,6 +440,57 @@ static void redispatch_uses_replaced_arguments(void)
 	CHECK_INT(n, two);
 }
 
+static int on_tracer_unchanged(struct dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static int on_card_boxed(struct dk_call *c, void *args)
+{
+	*((struct parcel_args *)args)->n = dk_call_device(c);
+	return 0;
+}
+
+/*
+ * If neither the caller nor the definition describes the arguments, a redispatch uses the objects
+ * with which the call was entered.
+ */
+static void redispatch_without_a_description(void)
+{
+	static const struct dk_impl of_card[] = {
+		DK_IMPL_BOXED(parcel, DK_DENSE, on_card_boxed),
+	};
+	static const struct dk_impl fallbacks[] = { DK_FALLBACK(DK_TRACER, on_tracer_unchanged) };
+	struct dk_op_decl decl = undescribed();
+	unsigned int backend, i;
+	struct dk_frame f;
+	u32 card[2];
+
+	t_open("v1", 0);
+	t_join(&author, "author");
+	t_join(&server, "server");
+	local = t_no_local();
+	CHECK_OK(dk_op_define(&author, &decl, 0, &t_why));
+	CHECK_OK(dk_fallback_register(&server, fallbacks, &t_why));
+	CHECK_OK(dk_backend_join(&server, "edu", 0, 0, &backend, &t_why));
+	for (i = 0; i < 2; i++)
+		CHECK_OK(dk_device_register(&server, backend, i ? "two" : "one", NULL, of_card, 1,
+					    &card[i], &t_why));
+	op = t_get("arg_descriptions::parcel");
+	for (i = 0; i < 2; i++) {
+		struct dk_obj x = dk_obj_on(backend, card[i]);
+		const struct dk_obj *objs[] = { &x };
+		int n = 0;
+		struct parcel_args args = { NULL, &n };
+
+		x.ks.bits |= DK_KEY_BITS(DK_TRACER);
+		enter(&f, &decl, objs);
+		CHECK_OK(f.boxed(&f.call, &args));
+		dk_call_leave(&f);
+		CHECK_INT(n, card[i]);
+	}
+}
+
 /* An adapter compares the caller's type, even if the definition describes the arguments. */
 static void adapter_compares_the_type(void)
 {
@@ -461,4 +514,5 @@ T_SUITE(arg_descriptions,
 	T(operator_is_undefined_during_a_call),
 	T(boxed_function_gets_matching_description),
 	T(redispatch_uses_replaced_arguments),
+	T(redispatch_without_a_description),
 	T(adapter_compares_the_type));

@@ -363,10 +363,11 @@ static unsigned int num_entered;
 
 static void enter(struct dk_frame *f, struct dk_op *of)
 {
-	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
-	const struct dk_obj *objs[] = { &x };
+	static struct dk_obj x;
+	static const struct dk_obj *const objs[] = { &x };
 	static struct dk_local local;
 
+	x = t_obj(DK_KEY_BITS(DK_CPU));
 	local = t_no_local();
 	CHECK_OK(dk_call_enter_op(f, of, &decl, &local, objs, 1));
 }
