@@ -126,8 +126,9 @@ class Protocol:
             ("para", f"The family is ``{spec['name']}`` (``{constant('', spec['c-family-name'])}``), "
              f"version {spec['version']}, of generic netlink."),
             ("para", "A request returns one object, and a dump (``NLM_F_DUMP``) returns a list. "
-             "Both have the request attributes that are listed below. A dump refuses attributes "
-             "that select one object. Requests that are no dumps refuse filters."),
+             "\"Request attributes\" below lists the attributes of both. Some of them, such as a "
+             "name, select one object: a dump refuses these. Others are filters of a list: a "
+             "request without ``NLM_F_DUMP`` refuses these."),
             ("para", "Every refusal has an extended acknowledgement with a message. If an "
              "attribute is wrong or missing, the acknowledgement names it. If the registry "
              "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``; repeat it to "
