@@ -586,7 +586,8 @@ demo-board:
 		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
 	$(Q)MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
-# M= is the folder of the modules; the script reads RUN=, KERNEL= and EDU= from the environment.
+# M= is the folder of the modules; the script reads RUN=, KERNEL=, EDU= and TIMEOUT= from the
+# environment.
 module-vm:
 	$(Q)MAKEFLAGS= M='$(M)' scripts/module-vm
 
@@ -651,7 +652,8 @@ Try and test
   demo-board       a program without an operating system on an emulated board;
                    BOARD=riscv64-virt or mps2-an385
   module-vm        build the modules of folder M= and load them in a virtual
-                   machine with two cards; RUN= command there, KERNEL=, EDU= cards
+                   machine with two cards; RUN= command there, KERNEL=, EDU= cards,
+                   TIMEOUT= seconds
   bench            times, instructions and memory of calls and registrations,
                    here and, if installed, in PyTorch 1.13.1; SEED=
   bench-baseline   update the instruction counts with which make check compares
