@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_unfinished: defers a call when the module is loaded, and completes the call when the parameter
- * "complete" is written. Until then the module's exit function waits. With forget=1, the exit
- * function does not unregister, so dispatchkey waits instead.
+ * "complete" is written. Until then the module's exit function waits. With timeout=MS, it first
+ * waits with a deadline. With forget=1, it does not unregister, so dispatchkey waits instead.
  */
 #include <linux/module.h>
 
@@ -16,6 +16,10 @@ static struct dk_deferred token;
 static bool forget;
 module_param(forget, bool, 0400);
 MODULE_PARM_DESC(forget, "do not unregister");
+
+static uint timeout;
+module_param(timeout, uint, 0400);
+MODULE_PARM_DESC(timeout, "milliseconds to wait with a deadline");
 
 static int unfinished_cpu(struct dk_call *c, const struct dk_obj *x)
 {
@@ -54,8 +58,11 @@ module_init(unfinished_init);
 
 static void __exit unfinished_exit(void)
 {
-	if (!forget)
-		dk_provider_unregister(&prov);
+	if (forget)
+		return;
+	if (timeout)
+		dk_provider_unregister_timeout(&prov, timeout, NULL);
+	dk_provider_unregister(&prov);
 }
 module_exit(unfinished_exit);
 

@@ -323,27 +323,31 @@ static void unregistered(struct dkc_provider *core)
 }
 
 /*
- * Waits until the calls have returned. Returns false if the deadline passes first. Without a
- * deadline, the wait never ends if a call never returns; so it is reported every DKC_NOTICE_MS.
+ * Waits until the calls have returned. Returns false if the deadline passes first. A call may take
+ * very long, or never return, so one that is still running is reported every DKC_NOTICE_MS. In the
+ * kernel the task also wakes up then, so that it does not look hung.
  */
 static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 {
 	struct dk_registry *reg = core->reg;
 	struct dk_diag why = { .size = sizeof(why) };
+	u64 until;
 	int err;
 
-	if (!DKC_NOTICE_MS || t->deadline)
-		return dkc_gate_wait(core, reg, is_inside, t, t->deadline);
-	if (!t->since)
+	if (!t->deadline && !t->since)
 		dkc_call_map_wait(&core->call_map);
-	while (!dkc_gate_wait(core, reg, is_inside, t, dkc_now() + DKC_NOTICE_MS)) {
+	for (;;) {
+		until = dkc_now() + DKC_NOTICE_MS;
+		if (!DKC_NOTICE_MS || (t->deadline && t->deadline <= until))
+			return dkc_gate_wait(core, reg, is_inside, t, t->deadline);
+		if (dkc_gate_wait(core, reg, is_inside, t, until))
+			return true;
 		mutex_lock(&reg->lock);
 		err = report_inside(t, &why);
 		mutex_unlock(&reg->lock);
 		if (err)
 			dkc_notice_wait(core->name, why.name);
 	}
-	return true;
 }
 
 /* Several callers may wait for a provider at once. The last one frees the withdrawn blocks. */
