@@ -16,8 +16,8 @@ extern "C" {
  * struct dk_frame - a call that dk_call_enter() has entered
  * @call: the call, passed to the function
  * @objs: the objects that the call dispatches on
- * @boxed: NULL if the function has the operator's type; otherwise calls the
- *	function with boxed arguments
+ * @boxed: NULL if the function has the operator's type; otherwise a helper that boxes the
+ *	arguments and calls the function
  * @n: number of objects at @objs
  * @result: what the function returned, for hooks and tracers. id_run(), which DK_OP()
  *	declares, sets it if hooks or tracers observe the call. Callers without DK_OP()
@@ -33,7 +33,7 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function, if id_run() only calls it; or NULL */
+	dk_fn_t alone;			/* the function if id_run() need only call it, else NULL */
 	const void *args;		/* with @boxed: the definition's description of arguments */
 	struct dk__storage storage;
 	__u32 state;
@@ -62,9 +62,8 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * dk_call_local() - the local state that a call was made with
  * @c: the call
  *
- * In userspace, only the thread that made the call may use this function. If the call
- * uses the thread's own state, it records no pointer to this state, and another thread
- * would get its own state.
+ * A call that was made with the thread's own state does not record a pointer to this state. In
+ * another thread, this function would return the state of that thread.
  *
  * Context: Any; in userspace only the thread that made the call.
  * Return: The local state. In the kernel, pass it to calls made from inside @c.
@@ -165,7 +164,7 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
  * @op: the operator, from dk_op_get(); NULL for the operator of @decl, as in
  *	dk_call_enter()
  * @decl: a declaration whose signature is compared with that of @op. If they are equal,
- *	this is stored in @decl->sig_mark, and later calls do not compare them
+ *	@decl->sig_mark records it, and later calls do not compare them
  * @local: local state, never NULL. Its bits are those of the registry's layout
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs

@@ -27,7 +27,7 @@ struct dk_deferred {
 	const void *reg;		/* the function */
 	struct dk_deferred *next;	/* next in a list that the dispatcher protects */
 	struct dk_deferred **link;
-	__u64 forks;			/* number of forks from the first process to the caller's */
+	__u64 forks;			/* number of fork()s that led to this process */
 };
 
 /**
@@ -68,10 +68,10 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
- * Return: 0, -EINVAL if @token is NULL or not initialized, or -EBUSY if a call was
- * deferred with @token and is not completed. If @token was initialized again by mistake,
- * this may not be detected. After an error, @c ends when its function returns, as usual.
- * A function that fails after dk_call_defer() has returned 0 must complete the call.
+ * Return: 0, -EINVAL if @token is NULL or not initialized, or -EBUSY if a call was deferred
+ * with @token and is not completed. -EBUSY may be missed if @token was initialized again by
+ * mistake. After an error, @c ends when its function returns, as usual. A function that fails
+ * after dk_call_defer() has returned 0 must complete the call.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 

@@ -235,15 +235,14 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * @online: 0 for offline, otherwise online
  * @ms: how long to wait for running calls, in milliseconds; 0 to check once;
  *	DK_NO_TIMEOUT to wait until they return
- * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ * @why: filled on failure, and on success as by dk_device_set_online(); may be NULL
  *
- * After -ETIMEDOUT the device is offline and no new call enters its functions, but a call
- * is still running. With the reason STILL_INSIDE, @why names the operator, function and
- * thread of this call, and for how long it has been running at least. Call this function
- * again to continue waiting. If another caller has brought the device online meanwhile,
- * this takes it offline again. The reason UNSERVED is reported only if 0 is returned. @ms
- * does not limit the wait for a grace period, which calls of atomic operators may
- * prolong.
+ * After -ETIMEDOUT the device is offline and no new call enters its functions, but a call is
+ * still running. With the reason STILL_INSIDE, @why names the operator, function and thread of
+ * this call, and the least time that it has been running. To continue waiting, call this
+ * function again. The second call takes the device offline again if another caller has brought
+ * it online meanwhile. The reason UNSERVED is reported only if 0 is returned. @ms does not
+ * limit the wait for a grace period, which calls of atomic operators may prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.
@@ -282,7 +281,7 @@ DK_INLINE int dk_device_set_online(struct dk_registry *reg, __u32 device, int on
  * @online: 0 for offline, otherwise online
  * @ms: how long to wait for running calls, in milliseconds; 0 to check once;
  *	DK_NO_TIMEOUT to wait until they return
- * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ * @why: filled on failure, and on success as by dk_device_set_online(); may be NULL
  *
  * Like dk_device_set_online_timeout().
  *

@@ -56,7 +56,7 @@ extern "C" {
 #endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
 #define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
-/* Keeps the compiler from zeroing a variable that is written before it is read. */
+/* Keeps -ftrivial-auto-var-init from zeroing a variable that is written before it is read. */
 #if defined(__has_attribute)
 #if __has_attribute(uninitialized)
 #define DK__NOT_SET		__attribute__((uninitialized))
@@ -418,10 +418,11 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 }
 
 /*
- * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL.
- * Returns 0 if the call must take the slow path. In that case, if dk__keep() began a
- * section, dk__to_gate() has ended it. A section of the caller stays open. The slow path
- * reports a call in such a section with __might_sleep().
+ * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL. Returns
+ * 0 in two cases, in which the call must take the slow path. If the caller is already in a
+ * section (DK__HOW_IN_RCU), this section stays open, and the slow path reports the call with
+ * __might_sleep(). If the gate is full, on bare metal, dk__to_gate() has ended the section that
+ * dk__keep() began.
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 				     const struct dk__count *at, int how)
@@ -521,7 +522,7 @@ DK_INLINE struct dk_local *dk_local_current(void)
 #define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
 #define DK__OWN_LOCAL		NULL	/* the thread's own state; getting its address costs time */
 #define dk__barrier()		__asm__ volatile("" ::: "memory")
-#ifdef DK__TSAN			/* supports neither dependencies nor membarrier() */
+#ifdef DK__TSAN			/* knows neither address dependencies nor membarrier() */
 #define dk__table_of(op)						\
 	__atomic_load_n(&DK__CAST(struct dk__op *, op)->table, __ATOMIC_ACQUIRE)
 #else
@@ -560,9 +561,9 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 }
 
 /*
- * The calling thread has a slot, so it has counters in every block. A signal handler
- * may interrupt between any two instructions and increment the same counter. Other
- * threads only read it.
+ * @at->block is a block of counters (lib/count.c). The calling thread has a slot, so it has its
+ * own copy of every block. A signal handler may interrupt this function between any two
+ * instructions and increment the same counter. Other threads only read the counter.
  */
 DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 {
@@ -718,7 +719,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	unsigned long b = dk__top_backend(ks);
 	const unsigned long place = how & DK__HOW_MASKED ? 0 : dk__place(ks, b);
 	const struct dk__table *table = dk__keep(slot, op, how);
-	const int early = how & DK__HOW_MASKED;	/* saves a register, but not in a redispatch */
+	const int early = how & DK__HOW_MASKED;	/* fill @c first: saves a register in a call */
 	const struct dk__device_table *at;
 	const struct dk_obj *o;
 	__u64 masked = ks;

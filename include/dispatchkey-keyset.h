@@ -23,7 +23,7 @@ extern "C" {
  * @DK_KIND_BUILDING_BLOCK: a per-backend functionality: one bit, no entry
  * @DK_KIND_PER_BACKEND: a functionality on a backend: two bits, one entry
  * @DK_KIND_ALIAS: stands for several entries, has no bit
- * @DK_KIND_SENTINEL: marks the start of a block
+ * @DK_KIND_SENTINEL: not a key: the number before the runtime keys of a building block
  */
 enum dk_key_kind {
 	DK_KIND_NONE,
@@ -287,8 +287,8 @@ unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot);
  * Equivalent to PyTorch's toRuntimePerBackendFunctionalityKey().
  *
  * Context: Any.
- * Return: The key; 0 if @functionality is not a building block or the backend does
- * not exist; for backend 0 the sentinel at the start of the block.
+ * Return: The key; 0 if @functionality is not a building block or the backend does not exist;
+ * for backend 0 the sentinel (DK_KIND_SENTINEL) before the keys of @functionality.
  */
 unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionality,
 			    unsigned int backend);
@@ -524,8 +524,8 @@ DK_INLINE int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
  * @l: layout, NULL for v1
  * @b: the second argument of dk_keyset_has_any()
  *
- * True if @b has no backend, or no building block except NestedTensor. PyTorch
- * asserts this in debug builds.
+ * False if @b has both a backend and a building block other than NestedTensor, otherwise true.
+ * PyTorch's debug builds assert that it is true.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -663,8 +663,8 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
  * @l: layout, NULL for v1
  * @key: any number
  *
- * Functions at some alias keys also serve Undefined, which is not in the sets. Equivalent
- * to PyTorch's getRuntimeDispatchKeySet().
+ * Functions at some alias keys also serve Undefined. Undefined has no bit, so the set does not
+ * show this. Equivalent to PyTorch's getRuntimeDispatchKeySet().
  *
  * Context: Any.
  * Return: The set; dk_key_set() for a key that is not an alias.

@@ -425,8 +425,8 @@ static inline const struct dk_local *dk_local_current(void)
 /**
  * dk_thread_init() - allocate the calling thread's record
  *
- * If a thread does not call this function, its first call of an operator allocates the
- * record. After that, calls of operators are async-signal-safe in this thread.
+ * If a thread does not call this function, its first call of an operator allocates the record.
+ * Once the thread has the record, its calls of operators are async-signal-safe.
  *
  * Context: Any thread, not a signal handler.
  * Return: 0, or -ENOMEM.

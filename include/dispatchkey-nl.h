@@ -353,8 +353,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @name: its name
  * @unserved: the first operator that has no function left for the objects of the
  *	backend or device, and the key, as text: "aten::add at edu"; or empty
- * @inside: a call that is still running, as text: operator, function, task, and for how
- *	long it has been running at least; or empty
+ * @inside: a call that is still running, as text: operator, function, task, and the least time
+ *	that it has been running; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -493,9 +493,9 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @name: its name, which need not be unique
  * @module: name of its kernel module, or empty
  * @backends: names of the backends that the provider has joined
- * @inside: while it is unregistering, calls that are still running, at most 8, such as
- *	"ns::op function task[17] 1500 ms". A call has been running at least for this
- *	time. Only administrators get these texts
+ * @inside: while it is unregistering, calls that are still running, at most 8, such as "ns::op
+ *	function task[17] 1500 ms". The time is the least that the call has been running. Only
+ *	administrators get these texts
  * @next: the next element, or NULL
  */
 struct dk_nl_provider {

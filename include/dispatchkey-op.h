@@ -183,10 +183,10 @@
  *	struct dk_list. A call may evaluate these expressions more than once. They must
  *	neither sleep nor call the dispatcher.
  *
- * Write one line, which ends with a semicolon, in a header that all files include which
- * define, implement or call the operator. All DK_OP() lines with the same @id in a
- * program or module must be identical. If two differ, the linker picks one of them
- * without a warning. To avoid this, choose an @id that is as specific as @op_name.
+ * Write one line, which ends with a semicolon, in a header. Include this header in all files
+ * that define, implement or call the operator. All DK_OP() lines with the same @id in a program
+ * or module must be identical. If two differ, the linker picks one of them without a warning.
+ * To avoid this, choose an @id that is as specific as @op_name.
  *
  * The line declares:
  *

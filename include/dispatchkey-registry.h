@@ -16,8 +16,8 @@ extern "C" {
 
 /**
  * enum dk_registry_flags - flags of dk_registry_alloc()
- * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are fallthroughs. Calls
- *	need them with the default local state. Without this flag the registry is empty
+ * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are fallthroughs. Calls with the
+ *	default local state need them. Without this flag the registry is empty
  * @DK_REGISTRY_FORCE_RESOLVE: for tests: each call evaluates the rules instead of reading
  *	a table, which is slow
  */
@@ -199,14 +199,13 @@ int dk_provider_unregister(struct dk_provider *prov);
  *	a grace period, so it may return -ETIMEDOUT even if no call is running
  * @why: filled on failure; may be NULL
  *
- * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters the provider's functions.
- * After -ETIMEDOUT the provider is being unregistered: it cannot register anything, and
- * its memory and code must stay valid until another call of this function or of
- * dk_provider_unregister() returns 0. With the reason STILL_INSIDE, @why names a call
- * that is still running: its operator, function and thread, and for how long it has been
- * running at least. dk_provider_inside() lists all running calls. The kernel does not
- * record calls of atomic operators. If it waits for such a call, the reason is GRACE: the
- * grace period is not over.
+ * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters the provider's functions. After
+ * -ETIMEDOUT the provider is being unregistered: it cannot register anything, and its memory
+ * and code must stay valid until another call of this function or of dk_provider_unregister()
+ * returns 0. With the reason STILL_INSIDE, @why names a call that is still running: its
+ * operator, function and thread, and the least time that it has been running.
+ * dk_provider_inside() lists all running calls. The kernel does not record calls of atomic
+ * operators. If it waits for such a call, the reason is GRACE: the grace period is not over.
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this function returns; the timeout does not cover their
@@ -229,9 +228,9 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @device: number of the device that the function belongs to, or 0
  * @is_deferred: 1 if the call was deferred with dk_call_defer(): its function has
  *	returned, but the call is not complete
- * @ms: how long the call has been running at least, in milliseconds. This is the time
- *	since the first grace period of unregistering ended, and 0 before. For a deferred
- *	call, the time since dk_call_defer()
+ * @ms: the least time that the call has been running, in milliseconds. It is measured from the
+ *	end of the first grace period of unregistering, and is 0 before. For a deferred call,
+ *	the time since dk_call_defer()
  * @op: the operator that was called. It may be "fallback for KEY" if a backend fallback
  *	serves the call, and the call is deferred or in userspace
  * @label: label of the function

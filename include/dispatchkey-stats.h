@@ -62,11 +62,11 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @is_enabled: whether calls are counted
  * @counters: number of counters in use
  * @reserved: zero
- * @uncounted: number of calls for which there was no counter. These are calls to
- *	functions that were registered when there was no memory for a counter. They are
- *	also calls by dk_call_enter_key() to backend fallbacks that the operator's table
- *	does not use. In userspace, they are also all calls of a thread that made its
- *	first call when there was no memory; @uncounted of every registry includes these
+ * @uncounted: number of calls for which there was no counter, for one of three reasons: the
+ *	called function was registered when there was no memory for a counter;
+ *	dk_call_enter_key() called a backend fallback that the operator's table does not use;
+ *	or, in userspace, the thread made its first call when there was no memory. The calls of
+ *	such a thread are included in @uncounted of every registry
  * @gone: number of counted calls of functions and fallbacks that have been unregistered,
  *	and of operators that no longer have a definition or functions. The sum of all
  *	counters, @gone and @uncounted is the number of calls since the counters were

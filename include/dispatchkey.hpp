@@ -453,8 +453,8 @@ template <class T> struct list {
 };
 
 /*
- * Select the parameters that an operator dispatches on: every parameter of a suitable
- * type, or only those with the indices N.
+ * Select the parameters that an operator dispatches on: struct every selects each parameter of
+ * a suitable type, and struct on selects those with the indices N.
  */
 struct every {
 	static constexpr bool has(std::size_t) { return true; }
@@ -471,9 +471,10 @@ template <std::size_t... N> struct on {
 namespace detail {
 
 /*
- * True if T is a complete type. For each By, a compiler evaluates the template only once and
- * keeps the result. T can still be incomplete when the parameters are described, and be
- * complete when calls are made. So these two uses have different By.
+ * True if T is a complete type. A compiler evaluates a template once for the same arguments and
+ * keeps the result. But T may be incomplete where the parameters are described, and complete
+ * where calls are made. These two places pass different types as By, so each gets a result of
+ * its own.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -570,8 +571,8 @@ template <template <class> class Of, class T>
 inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
 
 /*
- * True for a type that calls do not dispatch on, although it leads to objects. Such types are
- * smart pointers, pointers to a pointer or to a list, std::pair, and other class templates with an
+ * True for a type from which objects can be reached, but which calls do not dispatch on: smart
+ * pointers, pointers to a pointer or to a list, std::pair, and other class templates with an
  * argument that is an object or leads to an object.
  */
 template <class T> constexpr bool hides_objects();
@@ -1215,7 +1216,7 @@ template <class F, class... A> constexpr bool is_for()
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
-	/* a byte longer than a label, so that the library cuts off what does not fit */
+	/* one byte too long for a label, so that the library sees and truncates a longer text */
 	char label[DK_NAME_MAX + 1] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
@@ -1778,8 +1779,8 @@ public:
 		dk__slot slot;
 
 		/*
-		 * pass no object: collecting one may throw while the slot is held. find()
-		 * collects the objects and looks up the device
+		 * pass no object: collecting objects may throw, and dk__begin() would not
+		 * release the slot. find() collects the objects and looks up the device
 		 */
 		if (__builtin_expect(!may || !dk__begin(&c, &slot, &found, from->op, &decl_,
 							0, from->local, ks.bits, 0, nullptr), 0)) {
