@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When a module is unloaded, unregisters what it has left registered. A registration takes no
- * reference on the module, so that the module's exit function can run and unregister. What the
- * exit function leaves registered is unregistered here, in all registries, before the module's
+ * Unregisters what a module leaves registered when it is unloaded. A registration takes no
+ * reference on the module, because then the exit function, which unregisters, could never run. What
+ * the exit function leaves registered is unregistered here, in all registries, before the module's
  * text is freed. Like dk_provider_unregister(), unregistering here waits for running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -71,8 +71,10 @@ static struct dk_registry *visit_one(const struct module *mod)
 }
 
 /*
- * Takes the lock of the list, which dk_registry_free() takes, too. So the registry cannot be freed
- * while mutex_unlock() of its own lock is still running here.
+ * dkc_registry_visit_end() releases the registry's own lock. From then on another thread may pass
+ * the checks of dk_registry_free(), while mutex_unlock() is still using the lock here. But
+ * dk_registry_free() also takes registries_lock before it frees the registry, so it waits for this
+ * function.
  */
 static void visit_end(struct dk_registry *reg)
 {

@@ -72,8 +72,8 @@ static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
 /*
  * Wait queues, hashed by address. A waiter is in two queues. The queue of the provider is woken
  * when a call of the provider returns. The queue of the registry is woken when a device or backend
- * goes offline or online. Waiters for other providers are mostly in other queues, whose locks a
- * returning call does not take.
+ * goes offline or online. A returning call takes the lock of its provider's queue only, so it
+ * seldom contends with waiters for other providers.
  */
 #define GATE_QUEUE_BITS	6
 static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
@@ -398,7 +398,7 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
 	if (!atomic_read(&num_waiters))
 		return true;
-	/* not every atomic context may take the lock of a wait queue */
+	/* on PREEMPT_RT the lock of a wait queue may sleep, which atomic contexts must not */
 	if (dkc_in_atomic())
 		irq_work_queue(&wake_all_work);
 	else
@@ -474,10 +474,11 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * The pointer to the task of a recorded call is only compared: if an oops kills a task inside a
- * call, the call stays recorded, but the task is freed. A new task at the same address is then
- * mistaken for the killed task. If such a call is in an overflow list, reading the list uses freed
- * memory, because the record was on the stack of the killed task. Slots are static memory.
+ * The pointer to the task of a recorded call is only compared, never followed. If an oops kills a
+ * task inside a call, the call stays recorded, but the task is freed. A new task at the same
+ * address is then mistaken for the killed task. If such a call is in an overflow list, reading the
+ * list uses freed memory, because the record was on the stack of the killed task. Slots are static
+ * memory.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {

@@ -303,7 +303,7 @@ void dk_nl_events_end(void)
 	mutex_lock(&reg->lock);
 	dkc_notifier_remove(reg, &notifier);
 	mutex_unlock(&reg->lock);
-	/* send the queued events now: if they were lost, no later event could report this */
+	/* send the queued events now: if they were dropped, no later event could report the loss */
 	flush_delayed_work(&event_work);
 	/* if there was no memory for a message, the work item has queued itself again */
 	cancel_delayed_work_sync(&event_work);

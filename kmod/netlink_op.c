@@ -6,7 +6,10 @@
 #include "netlink_impl.h"
 #include "netlink_write.h"
 
-/* The answer has space for some functions. Netlink copies an answer that is less than half full. */
+/*
+ * Space for some functions. Not more: netlink copies answers that fill less than half of their
+ * buffer.
+ */
 #define OP_ANSWER_SIZE	1024
 
 static u32 num_device_impls(const struct dk_op *op)

@@ -57,7 +57,7 @@ bool dk_nl_calls(struct dkc_calls *c)
 
 	do {
 		mutex_lock(&reg->lock);
-		/* restart the sum after a change: it would lack new functions */
+		/* restart the sum after a change, because it may lack functions that are new */
 		if (c->provider && reg->generation != generation && c->starts < DK_NL_STARTS_MAX)
 			c->times_counted = 0;
 		generation = reg->generation;

@@ -30,8 +30,8 @@ static bool is_same_function(const struct dkc_pick *a, const struct dkc_pick *b)
 }
 
 /*
- * The position of a walk. The current run begins at @first. All entries before @next are known to
- * belong to it. The lock may be released before the end of the run is found.
+ * The position of a walk. The current run begins at @first. The entries up to @next - 1 are known
+ * to belong to this run. The lock may be released before the end of the run is found.
  */
 struct dk_nl_table_walk {
 	struct dk_nl_walk walk;
