@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Makes calls, and wraps the Python functions that serve them.
 
-The library passes a function a pointer to a struct of the arguments. For a call that
-Python makes, a Frame object of the thread also keeps the arguments as Python values, and
-the result. The pointer identifies the Frame. A call that C makes has no Frame.
+When the library calls a function, it passes a pointer to the struct with the arguments. If
+Python made the call, a Frame object of the thread also has the arguments as Python values,
+and gets the result. The pointer identifies the Frame. A call that C made has no Frame.
 """
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class _Rescue:
         self.before: Callable[[Any], object] = sys.unraisablehook
 
     def install(self, code: Any) -> None:
-        """Rescue exceptions that are raised in a function with this code. It is always the same."""
+        """Rescue exceptions of entered() in serve(). All calls of serve() pass the same code."""
         if not self.code:
             self.before, sys.unraisablehook = sys.unraisablehook, self
         self.code = code

@@ -25,7 +25,8 @@ def _find() -> str:
 
 def _open(path: str) -> ctypes.CDLL:
     try:
-        # A wheel contains liburcu. After it is loaded here, the dynamic linker finds it.
+        # A wheel contains liburcu, too. Load it first: then the library, which needs it,
+        # finds it.
         if Path(path).parent == _BESIDE:
             for urcu in _BESIDE.glob("liburcu-*.so.*"):
                 ctypes.CDLL(str(urcu))

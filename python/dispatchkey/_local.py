@@ -34,7 +34,8 @@ def state_of(layout: Layout) -> _abi.dk_local:
     if layout.name == "v1":
         current: _abi.dk_local = lib.dk_local_current().contents
         return current
-    # A state that differs from a new one belongs to a guard, which keeps the layout alive.
+    # A state may be dropped with its layout. A guard that has changed a state keeps the
+    # layout alive.
     states: weakref.WeakKeyDictionary[Layout, _abi.dk_local] = _threads.__dict__.setdefault(
         "states", weakref.WeakKeyDictionary())
     if layout not in states:

@@ -263,8 +263,8 @@ class Library(_Registrar):
             result = lib.dk_library_register(self._lib, why)
         if result < 0:
             raise from_diag(why, result)
-        # The handle does not refer to the Library: the Library refers to the registry, so both
-        # would never be freed.
+        # The registry keeps these three objects, and not the Library itself: the Library
+        # refers to the registry, so neither would ever be freed.
         self._handle = (self._lib, texts, self._kept)
         registry._handles.libraries[id(self._lib)] = self._handle
 

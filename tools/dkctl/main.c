@@ -118,8 +118,8 @@ static void on_closed_pipe(int signal)
 }
 
 /*
- * It is not an error if the reader closes the pipe early. errno is 0 if an earlier write failed and
- * nothing is left to write.
+ * It is not an error if the reader closes the pipe early. fclose() does not set errno if an earlier
+ * write failed and nothing is left to write. Then is_pipe_closed shows whether the pipe was closed.
  */
 int close_output(int status)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Longer than any valid line, even if that begins with "> ". dkctl schema reads its lines here,
- * too: a schema is shorter than a command of a transcript.
+ * Longer than any valid line of a transcript, which may begin with "> ". dkctl schema also reads
+ * lines with read_line(): a schema is shorter than a command of a transcript.
  */
 #define KEPT	(DK_REPLAY_LINE_MAX + 3)
 

@@ -297,7 +297,7 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 			keep_refusal(s, command);
 		commands++;
 	}
-	/* if read_line() had no memory, the stream has no error */
+	/* errno, not ferror(): read_line() may also have failed to allocate memory */
 	err = got < 0 && !feof(f) ? errno : 0;
 	report_refusal(s, NULL);
 	free(line);

@@ -176,7 +176,7 @@ static int print_lines(struct request *q)
 		else if (len)
 			status = print_line(q, line, number);
 	}
-	/* if read_line() had no memory, the stream has no error */
+	/* errno, not ferror(): read_line() may also have failed to allocate memory */
 	err = len < 0 && !feof(stdin) ? errno : 0;
 	free(line);
 	if (err)

@@ -451,7 +451,7 @@ def _runtime_keys(of: Layout) -> list[tuple[str, Any]]:
 
 
 def _never(*_args: Any) -> None:
-    """Stand for one of PyTorch's functions. It is never called."""
+    """Stand for a function of PyTorch in our registry, where no call is made."""
 
 
 def _unknown(name: str) -> Exception:

@@ -190,9 +190,10 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
             found[others] = fresh[i]
             if not refreshers and _live.is_in_python(fresh[i].label) and \
                     not _live.is_in_python(found[frozenset()].label):
-                # Only registering a fallback refreshes the entry. PyTorch registers its fallbacks
-                # when it is loaded, which is before any Python function is registered. A fallback
-                # in Python can be registered later.
+                # Registering a function does not refresh this entry, only registering a
+                # fallback does. The fallback is not in Python, so PyTorch registered it
+                # when it was loaded, before any function in Python. So the entry in memory
+                # is older than the Python function.
                 del found[others]
             if {_function(e) for e in found.values()} != {_function(fresh[i])}:
                 key = Key(lib.dk_slot_key(layout._ptr, i), layout)
@@ -267,8 +268,8 @@ def _decide(slots: list[_Slot], facts: _Facts, is_clean: Optional[bool]) -> None
     for slot in slots:
         facts.by_order(slot)
     if is_clean is False and not any(slot.is_stale for slot in slots):
-        # At least one entry is stale. If all open entries depend on one order, all of them are
-        # stale.
+        # At least one entry is stale. If all undecided entries depend on the order of the
+        # same keys, all of them are stale.
         is_open = [slot for slot in slots if slot.is_open and
                    not all(facts.looks_fresh(slot, e) for e in slot.candidates.values())]
         if len({(slot.refreshers, slot.others) for slot in is_open}) == 1:

@@ -33,7 +33,7 @@ bool take_state(struct live *v, int *online)
 {
 	const char *given = *v->next;
 
-	/* "o" is ambiguous */
+	/* "o" begins both "online" and "offline" */
 	if (!given || strlen(given) < 2)
 		return false;
 	*online = !strncmp("online", given, strlen(given));

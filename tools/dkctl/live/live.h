@@ -53,8 +53,8 @@ int take_device(struct live *v, __u32 *number);
 bool take_state(struct live *v, int *online);
 /*
  * Reads the name of what to show. @shown is true if the previous word was "show". Returns NULL if
- * there is no name. If more words follow, also returns NULL if the next word is probably one of
- * @words with a mistake.
+ * there is no name. Also returns NULL if more words follow the name, and the name is probably a
+ * mistyped word of @words.
  */
 const char *take_name(struct live *v, bool shown, const char *const *words);
 /* Fails if there are more words. @words are the candidates for a suggestion. */

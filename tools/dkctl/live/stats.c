@@ -262,7 +262,7 @@ int live_stats(struct live *v)
 	}
 	if (*v->next && !strncmp(*v->next, "of", 2) && take(v, "off"))
 		return enable(v, 0);
-	/* "re" is ambiguous, so it does not stand for "readers" */
+	/* "re" begins both "readers" and "reset", so it is not an abbreviation of "readers" */
 	if (*v->next && strlen(*v->next) > 2 && take(v, "readers"))
 		return take_readers(v);
 	if (take(v, "reset"))

@@ -111,8 +111,9 @@ static int by_op(const void *a, const void *b)
 }
 
 /*
- * Counts one operator, which has @n counters. Copies of the counters share one pointer to the name
- * of the operator, so that names can be compared by address.
+ * Counts one operator, which has the @n counters at @c. count() compares operators by the address
+ * of their name, but each counter has its own copy of the name. So count() gets copies of the
+ * counters that all point to one name.
  */
 static bool count_op(struct live *v, struct stats_summary *u, const struct dk_nl_counter **c,
 		     size_t n)
