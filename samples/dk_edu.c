@@ -262,8 +262,8 @@ static void edu_end_jobs(struct edu_card *card, struct sample_job *job)
 		if (!job->err)
 			edu_count(card, EDU_SERVED_COPY, 1);
 		/*
-		 * When the last job is completed, edu_remove() continues. It then waits for this
-		 * code to end.
+		 * As soon as the last job is completed, dk_device_unregister() in edu_remove() may
+		 * return. edu_remove() then waits for this code before the card is freed.
 		 */
 		if (job->is_deferred)
 			WARN_ON_ONCE(dk_call_complete(&job->token, job->err));

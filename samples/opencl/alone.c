@@ -80,7 +80,7 @@ static int run_deferred(struct bufs *b)
 
 #define MFLOATS(n)	((n) * 4.0 * LONG_VECTOR)
 
-/* A column, in @unit: the work of calls per second or, if @work is 0, the time of a call. */
+/* A column in @unit: the work done per second or, if @work is 0, the time of one call. */
 static const struct column {
 	const char *title, *unit;
 	int (*run)(struct bufs *b);

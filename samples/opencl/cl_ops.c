@@ -76,8 +76,8 @@ static void unmap(struct work *w, cl_mem mem, const struct buf *b)
 }
 
 /*
- * Releases the device memory of a buffer. The buffer's reference keeps the context alive.
- * After the card is unregistered, no call uses its queue.
+ * Releases the device memory of a buffer. The card may already be unregistered: the buffer holds a
+ * reference to the card, which keeps the context and the queue.
  */
 static void release_cl(struct buf *b)
 {

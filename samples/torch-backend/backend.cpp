@@ -103,7 +103,10 @@ struct engine : torch::autograd::Engine {
 		struct not_yet {};
 		constexpr auto flag = &engine::start_device_threads_flag_;
 
-		/* The function throws, so that call_once() does not set the flag. */
+		/*
+		 * call_once() calls the function only if the engine has not started. The function
+		 * throws, so that call_once() does not set the flag.
+		 */
 		try {
 			c10::call_once(get_default_engine().*flag, [] { throw not_yet(); });
 		} catch (const not_yet &) {

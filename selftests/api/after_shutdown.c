@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests a registry that is shut down. Calls and registrations fail with -ESHUTDOWN. The
- * memory of the registry stays valid, because these calls and registrations read it.
- * Userspace only; in the kernel, modules that use dispatchkey.ko keep it loaded.
+ * Tests a registry that is shut down. Calls and registrations fail with -ESHUTDOWN. The memory of
+ * the registry stays valid, because these calls and registrations read it. Userspace only; in the
+ * kernel, modules that use dispatchkey.ko keep it loaded. full_registry.h explains the comments
+ * "refuses:".
  */
 #include "test.h"
 

@@ -2,7 +2,7 @@
 /*
  * Makes each allocation of each change to a full registry fail in turn. A failed change must leave
  * the registry as it was, and free all memory that it allocated. Undoing a change must restore the
- * registry even if all allocations fail.
+ * registry even if all allocations fail. full_registry.h explains the comments "refuses:".
  */
 #include "alloc.h"
 #include "full_registry_changes.h"

@@ -97,7 +97,10 @@ static void tables_are_built_after_the_drain(void)
 	end_tables(before);
 }
 
-/* Before the next drain, the table of names grows, so the operators are in other slots. */
+/*
+ * The first drain stops building tables when an allocation fails. Then the table of names grows, so
+ * that the operators are in other slots. The next drain must find and build all missing tables.
+ */
 static void next_drain_builds_the_rest(void)
 {
 	long before = begin_tables();
@@ -114,8 +117,8 @@ static void next_drain_builds_the_rest(void)
 }
 
 /*
- * Before the next drain, the table of names can be replaced by a smaller one, because removed names
- * leave used slots.
+ * As in next_drain_builds_the_rest(), but the table of names may become smaller before the next
+ * drain: removed names leave used slots, which a new table does not have.
  */
 static void next_drain_walks_a_smaller_table_of_names(void)
 {

@@ -73,7 +73,7 @@ static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_o
 	CHECK(f->boxed);
 }
 
-/* Calls the operator without packing the arguments. The frame is in memory with old content. */
+/* Calls the operator without packing the arguments. The memory of the frame is not zeroed. */
 static void run_unboxed(struct dk_op_decl *decl, int *n)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
@@ -491,7 +491,10 @@ static void redispatch_without_a_description(void)
 	}
 }
 
-/* An adapter compares the caller's type, even if the definition describes the arguments. */
+/*
+ * A boxed function that DK_BOXED() defines compares the caller's type, even if the definition
+ * describes the arguments.
+ */
 static void adapter_compares_the_type(void)
 {
 	static const struct dk_impl adapted[] = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests which objects calls find in their arguments (SEMANTICS 6.1), and arguments as values. */
+/*
+ * Tests which objects calls find in their arguments (SEMANTICS 6.1), and arguments as values.
+ * full_registry.h explains the comments "refuses:".
+ */
 #include "test.h"
 
 struct tensor {
@@ -143,7 +146,7 @@ static void lists_as_parameters(void)
 	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "d1", NULL, impls, 1, &d1,
 				    &t_why));
 	op = t_get("arguments::listed");
-	/* the code that fills an object marks it as not a list */
+	/* functions that fill an object clear this flag */
 	a.flags = DK_OBJ_LIST;
 	b.flags = DK_OBJ_LIST;
 	CHECK_OK(dk_device_find(t_reg, "d0", &b, &t_why));
@@ -452,7 +455,7 @@ static void boxed_call_ignores_its_generator(void)
 		CHECK_OK(dk_call_boxed(NULL, &named_op, &all, &args));
 		CHECK_INT(served_by, second);
 	}
-	/* otherwise no boxed call by name takes the fast path */
+	/* the signatures were compared, so the boxed calls could take the fast path */
 	CHECK(named_op.sig_mark);
 	CHECK_OK(dk_provider_unregister(&me));
 }

@@ -394,7 +394,7 @@ static void atomic_operator(void)
 	CHECK_STR(t_why.name, "quick_cpu");
 	CHECK_OK(quick(&x, &served_by));
 	CHECK_INT(served_by, 3);
-	/* the class of an operator does not change while a caller holds it */
+	/* while a caller holds an operator, the operator stays atomic */
 	CHECK_OK(dk_op_undefine(&me, "basics::quick", &t_why));
 	CHECK_INT(dk_op_define(&me, NULL, 0, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_NULL_ARGUMENT);

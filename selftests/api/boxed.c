@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests boxed, plain and typed functions in one chain, and calls at a given key. */
+/*
+ * Tests boxed, plain and typed functions in one chain, and calls at a given key. full_registry.h
+ * explains the comments "refuses:".
+ */
 #include "test.h"
 
 DK_OP(chain, "boxed::chain", (struct dk_obj *x, int *trace), (x, trace), (x));

@@ -304,8 +304,10 @@ static struct dkc_block *block_of(const struct dk_impl *impl)
 }
 
 /*
- * Makes a call in an intermediate state of dkc_block_set_live(): @halves is the number of half
- * changes that were counted. Returns the number of the function that served the call.
+ * dkc_block_set_live() sets an intermediate state of the block, increments the registry's number of
+ * changes, sets the final state, and increments the number again. Makes a call while the block has
+ * the intermediate state @state, before (@halves is 0) or after (1) the first increment. Returns
+ * the number of the function that served the call.
  */
 static int call_between(struct dkc_block *b, u32 state, u32 halves)
 {

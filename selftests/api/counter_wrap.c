@@ -86,7 +86,11 @@ static struct dkc_devmap *devices_by_number(void)
 	return map;
 }
 
-/* A slot whose generations are used up is not used again, not even in a new map. */
+/*
+ * A device's number consists of a slot in the map of devices and a generation, which counts the
+ * uses of the slot. After the last generation, the slot is not used again, not even in a larger
+ * map.
+ */
 static void used_up_slot_is_not_reused(void)
 {
 	unsigned int backend, i;

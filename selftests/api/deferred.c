@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests deferred calls, which continue after their function has returned: waits for such calls,
- * reports that name them, and tokens that are used wrongly.
+ * reports that name them, and tokens that are used wrongly. full_registry.h explains the comments
+ * "refuses:".
  */
 #include "visit.h"
 

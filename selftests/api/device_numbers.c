@@ -26,8 +26,9 @@ static u32 plug(const char *name)
 }
 
 /*
- * A slot whose generations are used up is not used again. Skipped in the kernel, because this needs
- * a million registrations.
+ * A device's number consists of a slot and a generation, which counts the uses of the slot. After
+ * the last generation, the slot is not used again. Skipped in the kernel, because this needs a
+ * million registrations.
  */
 static void used_up_slot_is_not_reused(void)
 {

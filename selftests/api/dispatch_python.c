@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Repeats TestPythonDispatcher of PyTorch's test_dispatch.py (SEMANTICS 11.2) with this API. See
- * dispatch.c for TestDispatch.
+ * Repeats TestPythonDispatcher of PyTorch's test_dispatch.py (SEMANTICS 11.2) with this API.
+ * dispatch.c repeats TestDispatch, and explains the comments "states:".
  */
 #include "orders.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests dumps of registrations in PyTorch's format (SEMANTICS 9). */
+/*
+ * Tests dumps of registrations in PyTorch's format (SEMANTICS 9). full_registry.h explains the
+ * comments "refuses:".
+ */
 #include "test.h"
 
 #define LONG	"registered at /a/folder/with/a/very/long/name/and/another/one/below/it/" \
@@ -117,7 +120,10 @@ static void tables(void)
 	CHECK(strstr(text, "]\n\n\nComputed table:\n~~~~~~~~~~~\nUndefined: f3 [math kernel]\n"));
 }
 
-/* x is bit 3, y is bit 2, and out is bit 0. Keys that fall through are not in the set. */
+/*
+ * The first digit stands for the last argument: "1011" means out, not s, y and x. The set lacks
+ * Tracer, which falls through for all backends.
+ */
 static void extractor(void)
 {
 	static struct dk_impl impls[2];
@@ -290,7 +296,7 @@ static void many_in_order(void)
 	t_open("v1", 0);
 	t_join(&me, "dumps");
 	for (i = 0; i < MANY; i++) {
-		/* 7 and 300 have no common divisor, so each number occurs once */
+		/* 7 is prime and does not divide 300, so each number occurs once */
 		snprintf(many_names[i], sizeof(many_names[i]), "many::%u",
 			 i * 7 % MANY);
 		many[i] = t_decl(many_names[i]);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests the numbers and lists of a registry's backends, devices and providers. */
+/*
+ * Tests the numbers and lists of a registry's backends, devices and providers. full_registry.h
+ * explains the comments "refuses:".
+ */
 #include "test.h"
 
 DK_OP(enumerated, "enumeration::op", (struct dk_obj *x), (x), (x));

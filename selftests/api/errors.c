@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests errors for names, layouts, registries and providers, errors inside a call, and the reasons
- * that errors report. A request that fails must not change a full registry.
+ * that errors report. A request that fails must not change a full registry. full_registry.h
+ * explains the comments "refuses:".
  */
 #include "full_registry.h"
 

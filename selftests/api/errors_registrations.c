@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests errors when operators, functions, fallbacks, backends and devices are registered and
- * unregistered. A request that fails must not change a full registry.
+ * unregistered. A request that fails must not change a full registry. full_registry.h explains the
+ * comments "refuses:".
  */
 #include "full_registry.h"
 
@@ -67,7 +68,7 @@ static void operators(void)
 	/* refuses: dk_op_define EINVAL NOT_ATOMIC */
 	REFUSED(dk_op_define(&r_a, &r_impl, DK_OP_ATOMIC, &t_why), EINVAL,
 		NOT_ATOMIC, "r::impl");
-	/* the class of an operator does not change while a caller holds it */
+	/* while a caller holds an operator, a definition cannot make it atomic */
 	CHECK_OK(dk_op_undefine(&r_a, "r::def", &t_why));
 	op = dk_op_get(t_reg, "r::def");
 	r_rebase();

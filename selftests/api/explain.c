@@ -2,6 +2,7 @@
 /*
  * Tests explanations of random programs. Removing a registration that an explanation names must
  * change the entry. Removing a registration that the explanation reports as irrelevant must not.
+ * full_registry.h explains the comments "refuses:".
  */
 #include "test.h"
 

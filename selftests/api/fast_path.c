@@ -503,7 +503,8 @@ static void *drain_elsewhere(void *data)
 }
 
 /*
- * Another thread has waited for the grace period of some tables, but has not freed them yet.
+ * At the fork, another thread has waited for the grace period of some tables, but has not freed
+ * them yet.
  */
 static void fork_before_tables_are_freed(void)
 {

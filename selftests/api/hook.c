@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests hooks around calls, and lines of the trace (SEMANTICS 8.5 and 8.6). */
+/*
+ * Tests hooks around calls, and lines of the trace (SEMANTICS 8.5 and 8.6). full_registry.h
+ * explains the comments "refuses:".
+ */
 #include "test.h"
 
 DK_OP(outer, "hook::outer", (struct dk_obj *x, int *n), (x, n), (x));

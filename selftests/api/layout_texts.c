@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests layouts that are parsed from a text and printed again. */
+/*
+ * Tests layouts that are parsed from a text and printed again. full_registry.h explains the
+ * comments "refuses:".
+ */
 #include "full_registry.h"
 
 /* A small layout with all keys that tables need. */

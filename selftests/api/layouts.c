@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests layouts: errors for what a layout does not have, computeDispatchKey and its inverse, and
- * translation. selftests/unit/layout_test.c tests the numbers of keys.
+ * translation. selftests/unit/layout_test.c tests the numbers of keys. full_registry.h explains the
+ * comments "refuses:".
  */
 #include "full_registry.h"
 

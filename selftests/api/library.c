@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests libraries and their handles: SEMANTICS 7.5, 8.1 and 8.2. */
+/*
+ * Tests libraries and their handles: SEMANTICS 7.5, 8.1 and 8.2. full_registry.h explains the
+ * comments "refuses:".
+ */
 #include "test.h"
 
 static struct dk_obj cpu;
@@ -333,7 +336,7 @@ static void function_keeps_its_signature(void)
 	close();
 }
 
-/* The class of a held operator does not change. */
+/* While an operator is held, a definition cannot make it atomic. */
 static void class_of_a_held_operator_is_fixed(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests errors of libraries, in a full registry: SEMANTICS 7.5, 8.1 and 8.2. */
+/*
+ * Tests errors of libraries, in a full registry: SEMANTICS 7.5, 8.1 and 8.2. full_registry.h
+ * explains the comments "refuses:".
+ */
 #include "full_registry.h"
 
 static struct dk_library def, frag, impl, none;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests listeners (SEMANTICS 8.1 and 11.3), and events that PyTorch does not have. */
+/*
+ * Tests listeners (SEMANTICS 8.1 and 11.3), and events that PyTorch does not have. full_registry.h
+ * explains the comments "refuses:".
+ */
 #include "full_registry.h"
 
 /* A listener that records its events as "+op", "-op" and "op@key". */

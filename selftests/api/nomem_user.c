@@ -2,6 +2,7 @@
 /*
  * Tests failures of allocations that exist only in userspace: those of the default registry, of a
  * thread's first call, and of schemas. alloc_failures.c and alloc_tables.c test the others.
+ * full_registry.h explains the comments "refuses:".
  */
 #include "alloc.h"
 #include "full_registry.h"
@@ -431,8 +432,8 @@ static struct dk_op_decl decl;
 static struct dk_op *op;
 
 /*
- * A delayed reader has an old table, but finds functions that were registered later. They may
- * sleep, or have another type.
+ * A delayed call has an old table, but finds functions that were registered later. These functions
+ * may sleep, or have another type, so the call must not use them.
  */
 static void atomic_call_uses_an_old_table(void)
 {

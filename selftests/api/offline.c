@@ -243,7 +243,7 @@ static void no_such_backend(void)
 	CHECK_INT(dk_backend_is_online(t_reg, DK_NUM_BACKENDS + 1), 0);
 }
 
-/* Includes numbers outside of the map of devices. */
+/* Tries numbers in the map of devices, and numbers beyond its end. */
 static void no_such_device(void)
 {
 	u32 number;

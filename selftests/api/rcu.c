@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests calls inside an RCU read-side critical section of the caller. Kernel only. */
+/*
+ * Tests calls inside an RCU read-side critical section of the caller. Kernel only. full_registry.h
+ * explains the comments "refuses:".
+ */
 #include "test.h"
 
 DK_OP(rcu_atomic, "rcu::atomic", (const struct dk_obj *x, int *served_by), (x, served_by), (x));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests schemas: their grammar, errors, and declarations with a schema. Userspace only. */
+/*
+ * Tests schemas: their grammar, errors, and declarations with a schema. Userspace only.
+ * full_registry.h explains the comments "refuses:".
+ */
 #include "schema.h"
 
 static void refused(const char *text, const char *name)

@@ -159,7 +159,10 @@ static u64 hash_in(const struct dk_op_decl *decl)
 	return decl->sig_mark ^ (uintptr_t)decl->sig;
 }
 
-/* The first call stores the mark that the fast path compares, whatever declaration it uses. */
+/*
+ * The first call with a declaration stores @sig_mark in the declaration, which later calls compare
+ * on the fast path. This includes boxed calls, and a declaration whose signature is a copy or NULL.
+ */
 static void boxed_calls_by_name_store_the_mark(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(typed, DK_CPU, typed_1) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests call counters: which calls are counted for which function, enabling and disabling, and
- * errors.
+ * errors. full_registry.h explains the comments "refuses:".
  */
 #include "alloc.h"
 #include "counted.h"
@@ -138,7 +138,7 @@ static void same_device_call_is_counted(void)
 	check_count_by_second_object(DK_OP_SAME_DEVICE);
 }
 
-/* The tables of a device are freed, whichever slot its number contains. */
+/* The tables of a device are freed, whatever the number of the device. */
 static void tables_of_a_device_are_freed(void)
 {
 	char name[20], filler[20];

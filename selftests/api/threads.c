@@ -405,7 +405,7 @@ static void *register_and_unregister_cards(void *data)
 			++*failed;
 		else if (dk_device_unregister(&prov, number, NULL))
 			++*failed;
-		/* the next device has the same slot and the next generation */
+		/* the next device's number: the same slot, and the next generation */
 		w_store_release(next_card, number + (1u << 12));
 	}
 	w_store(stop, true);

@@ -170,7 +170,7 @@ static void unregister_without_memory(void)
 	dk_test_fail_alloc(0);
 }
 
-/* An atomic operator stays atomic when the evaluator routes its calls. */
+/* An atomic operator stays atomic when its calls are routed by the rules, without a table. */
 static void atomic_operator_without_tables(void)
 {
 	static struct dk_impl of_base[2], through[1];

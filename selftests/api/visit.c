@@ -2,7 +2,10 @@
 /* See visit.h. */
 #include "visit.h"
 
-/* A call leaves after this time, so that a test with a wait that does not end fails and ends. */
+/*
+ * A call stays at most this long. So if a test waits for the wrong call, it fails and does not
+ * hang.
+ */
 #define STAY_US		((u64)V_LONG_MS / 2 * 1000)
 
 static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *served_by)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests waits for calls when a provider is unregistered or drained: with and without a deadline,
- * and several at once. No result depends on how long something takes.
+ * and several at once. No result depends on how long something takes. full_registry.h explains the
+ * comments "refuses:".
  */
 #include "alloc.h"
 #include "visit.h"
@@ -200,7 +201,10 @@ static void atomic_call_outlasts_a_timeout(void)
 	v_end_unregister(&l);
 }
 
-/* Releasing a handle waits for the calls of its function, even if another thread removed it. */
+/*
+ * Releasing a handle waits for the calls of its function, even if another thread has already
+ * removed the function.
+ */
 static void handle_release_waits_for_removed_functions(void)
 {
 	struct dk_library lib = DK_LIBRARY(&v_guest, IMPL, "visit", DK_UNDEFINED);
@@ -478,7 +482,11 @@ static void free_fallback(struct dk_impl *impl)
 	t_free(impl);
 }
 
-/* Another waiter keeps the provider's blocks, but nothing may read the caller's array any more. */
+/*
+ * A request to take the backend offline is waiting, so the core keeps the struct dkc_block of an
+ * array that is unregistered meanwhile. But nothing may read the array itself, which the caller
+ * frees.
+ */
 static void array_is_not_read_after_unregister(void)
 {
 	struct dk_obj x;
@@ -500,8 +508,9 @@ static void array_is_not_read_after_unregister(void)
 }
 
 /*
- * Unregisters a whole provider, after the provider's own grace period has ended. The other waiter
- * waits for a later grace period, which an atomic call of another provider keeps from ending.
+ * The same for unregistering a whole provider, whose own grace period has already ended. The
+ * request to take the backend offline waits for a later grace period, which an atomic call of
+ * another provider prolongs.
  */
 static void array_is_not_read_after_provider_unregister(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests waits for calls when a device or a backend is taken offline, and events that end such a
- * wait. No result depends on how long something takes.
+ * wait. No result depends on how long something takes. full_registry.h explains the comments
+ * "refuses:".
  */
 #include "visit.h"
 
@@ -168,8 +169,9 @@ static void online_cancels_wait(u32 device)
 }
 
 /*
- * The wait stays canceled if the device is unregistered before the waiter checks. The call is still
- * inside when the wait ends. The test also passes if the waiter checks before the unregistering.
+ * A thread waits for a call while its device goes offline. The device comes online, which cancels
+ * the wait, and is unregistered at once. The wait must return -ECANCELED while the call is still
+ * inside, even if the thread wakes up only after the unregistering.
  */
 static void unregister_keeps_wait_canceled(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and operators
- * that are shared by C and C++. Prints TAP.
+ * that are shared by C and C++. Prints TAP. selftests/api/full_registry.h explains the comments
+ * "refuses:".
  */
 #include <dispatchkey.hpp>
 

@@ -10,9 +10,9 @@
  * While a declaration points to an operator, the operator is not freed and keeps its class. The
  * operator had a signature when the declaration was compared with it.
  *
- * -DNO_KEEP_ORDER		no barrier between pinning and checking again
- * -DNO_SETTLE_ORDER	no barrier between marking the operator dead and checking for pins
- * -DNO_CLASS_ORDER	no barrier between undefining and checking for pins
+ * -DNO_KEEP_ORDER		no barrier between setting "pinned" and checking again
+ * -DNO_SETTLE_ORDER	no barrier between setting "dead" and checking "pinned"
+ * -DNO_CLASS_ORDER	no barrier between undefining and checking "pinned"
  * -DNO_SIG_ORDER		no barrier between storing the signature and the definer
  * -DNO_COMPARE_ORDER	no barrier between loading the definer and the signature
  */

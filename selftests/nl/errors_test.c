@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests error messages: those in the kernel's extended ACK at the end of a request or a dump, and
- * the client's own messages if the kernel sends none.
+ * the client's own messages if the kernel sends none. selftests/api/full_registry.h explains the
+ * comments "refuses:".
  */
 #include <errno.h>
 

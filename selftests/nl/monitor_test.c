@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests the events of a monitor, lost events, and the end of the module. */
+/*
+ * Tests the events of a monitor, lost events, and the end of the module.
+ * selftests/api/full_registry.h explains the comments "refuses:".
+ */
 #include <dispatchkey-nl.h>
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -360,7 +360,7 @@ TEST(upstream_9_highest_priority_backend_type)
 			     "SparseCUDA");
 		EXPECT_STREQ(backend_type(l, "CUDA|QuantizedCUDA"),
 			     "QuantizedCUDA");
-		/* in L it is not a per-backend functionality */
+		/* in L, SparseCsrCUDA is not a per-backend key */
 		EXPECT_STREQ(backend_type(l, "Functionalize|SparseCsrCUDA"),
 			     is_l(l) ? "Undefined" : "SparseCsrCUDA");
 	}

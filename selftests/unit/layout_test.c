@@ -272,7 +272,7 @@ TEST(strict_parsing_of_every_layout)
 			       &key, NULL), -EINVAL);
 }
 
-/* SEMANTICS 4.1 to 4.5: differences of the versions between L and N. */
+/* SEMANTICS 4.1 to 4.5: differences of the versions between PyTorch 1.13 (L) and 2.14 (N). */
 TEST(sets_between_1_13_and_2_14)
 {
 	static const char *const with_functionalize[] = {
