@@ -181,7 +181,7 @@ same_paths := -ffile-prefix-map=$(CURDIR)=.
 $(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
 fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast))
-# These are -O2, but take no space for the alignment of functions.
+# The objects of $(fast) are built with -O2, but their functions are not aligned, which saves space.
 $(fast): last_flags := -falign-functions=1
 # private, so that the prerequisite $(O)/flags of these objects does not inherit the variable.
 $(filter-out $(fast),$(core) $(world)): private for_size := yes

@@ -122,9 +122,9 @@ def exported(path):
 
 
 def is_in_module(items, group, exports):
-    """Returns whether the module has ITEMS, which have the same name. A GROUP is the items of a
-    header in one section of the API pages. The module has a type or macro if it has a function of
-    the same GROUP."""
+    """Returns whether the module has ITEMS, which have the same name. The module has a function
+    that is inline or exported. It has a type or macro if it has a function of the same GROUP, or if
+    the GROUP has no functions. A GROUP is the items of a header in one section of the API pages."""
     functions = [i for i in items if i.kind == "function"]
     functions = functions or [i for i in group if i.kind == "function"]
     return not functions or any(i.inline or i.name in exports for i in functions)

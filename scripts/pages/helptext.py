@@ -34,7 +34,7 @@ def markup(term):
             pieces += [f"``{part[at:m.start()]}``" if m.start() > at else "", f"*{m[0]}*"]
             at = m.end()
         pieces.append(f"``{part[at:]}``" if part[at:] else "")
-    # reST needs a character between markup and anything but a blank
+    # reST needs "\ " between markup and text that follows it without a blank
     return "\\ ".join(filter(None, pieces)).replace("\\  \\ ", " ")
 
 

@@ -3,7 +3,7 @@
 import re
 
 COLUMNS = 80
-MARGIN = 8      # the width of a section's text in groff and mandoc, at most
+MARGIN = 8      # the most by which groff and mandoc indent a section's text
 
 INLINE = re.compile(
     r"``(?P<code>.+?)``"
@@ -25,7 +25,7 @@ def escape(text, literal=False):
     if literal:
         return text.replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace(
             "^", "\\(ha").replace("~", "\\(ti")
-    # At the beginning of a word, it is the minus of an option or a number, not a hyphen.
+    # A "-" at the beginning of a word is the minus of an option or a number, not a hyphen.
     text = re.sub(r"(?<![\w)])-(?=\S)", r"\\-", text)
     return text.replace("^", "\\(ha").replace("~", "\\(ti")
 
@@ -39,7 +39,7 @@ def italic(text):
 
 
 class Writer:
-    """Writes one page. PAGES has the sections of the names that have pages of their own."""
+    """Writes one page. PAGES maps each name that has a page of its own to the page's section."""
 
     def __init__(self, name, pages):
         self.name = name

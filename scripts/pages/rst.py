@@ -22,8 +22,10 @@ class Parser:
         self.levels = []
 
     def title(self, char, text, over):
-        """Returns a heading. The first heading is the page's title, so the underline of the first
-        heading is that of titles."""
+        """Returns a heading. The first kind of underline is that of sections, the second one that
+        of subsections. CHAR is the character of the line, and OVER means that there is such a line
+        above, too. If the first heading is between two lines of "=", it is the page's title, which
+        is left out."""
         if (char, over) not in self.levels:
             self.levels.append((char, over))
         level = self.levels.index((char, over))
