@@ -260,7 +260,7 @@ enum dk__request_flags {
 	DK__BY_KEY = 1,
 	DK__BY_KEYSET = 2,
 	DK__FROM_BOXED = 4,		/* the caller has boxed arguments */
-	DK__SKIP_FAST = 8,		/* dk__find() has been tried */
+	DK__SKIP_FAST = 8,		/* dk__find() has already found no entry */
 };
 
 /*

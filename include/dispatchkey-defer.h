@@ -24,7 +24,7 @@ struct dk_deferred {
 	__u32 thread;			/* the ID of the thread that made the call */
 	__u64 since;			/* when the call was deferred, in ms */
 	const void *prov;		/* NULL: completed, or not deferred yet */
-	const void *reg;		/* the function */
+	const void *reg;		/* the registration of the called function */
 	struct dk_deferred *next;	/* next in a list that the dispatcher protects */
 	struct dk_deferred **link;
 	__u64 forks;			/* number of fork()s that led to this process */

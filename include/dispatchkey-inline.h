@@ -669,7 +669,10 @@ DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned l
 	return first && (first->ks.bits & (how & DK__HOW_MASKED ? ~0ULL : ks)) >> b & 1;
 }
 
-/* Returns the element that may be for @device. The caller must compare the number. */
+/*
+ * Returns the element that may be for @device. The caller must compare the element's number with
+ * @device.
+ */
 DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__devices *devices,
 							       __u32 device)
 {

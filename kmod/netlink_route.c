@@ -375,7 +375,10 @@ static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct d
 		w->generation = op->reg->generation;
 	else if (w->generation != op->reg->generation)
 		return 0;
-	/* begin once for each part; the explanation stays valid until the generation changes */
+	/*
+	 * explain once in each part of the dump: an explanation is valid until the generation
+	 * changes
+	 */
 	if (r->c.op != op) {
 		c->op = op;
 		dkc_explain(op, c->included, c->excluded, c->objs, c->n, &c->ex);

@@ -91,7 +91,7 @@ static inline int w_thread_main(void *data)
 
 	complete(&t->begun);
 	t->run(t->data);
-	/* kthread_stop() needs a thread that still exists */
+	/* do not return before kthread_stop(), which needs a thread that still exists */
 	set_current_state(TASK_INTERRUPTIBLE);
 	while (!kthread_should_stop()) {
 		schedule();

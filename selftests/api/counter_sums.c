@@ -397,7 +397,9 @@ static void switch_off_and_on(void)
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 }
 
-/* Increments the counter of calls without a counter of their own. */
+/*
+ * Increments the counter with number 0, which counts the calls that have no counter of their own.
+ */
 static void count_without_counter(void)
 {
 	struct dk__count at;

@@ -86,7 +86,7 @@ static struct dk_impl some_impl(u64 *state, unsigned int i)
 		impl.fn = NULL;
 		impl.flags = DK_IMPL_F_FALLTHROUGH;
 	}
-	/* the key can be a building block */
+	/* the random key can be a building block, which needs this flag */
 	if (!fallback)
 		impl.flags |= DK_IMPL_F_BLOCK;
 	return impl;

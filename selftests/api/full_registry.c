@@ -136,7 +136,7 @@ static u64 mix_table(u64 hash, struct dk_op *op, u32 device)
 	return hash;
 }
 
-/* Mixes in the functions of an operator, including inactive ones. */
+/* Adds the functions of an operator to a hash, including inactive functions. */
 static u64 mix_impls(u64 hash, struct dk_op *op)
 {
 	static struct dk_impl_info info;

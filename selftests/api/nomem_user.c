@@ -482,7 +482,10 @@ static void bound_name_keeps_its_operator(void)
 	CHECK_OK(nomem(&x, &served_by));
 	CHECK_OK(dk_provider_unregister(&me));
 	CHECK_OK(dk_provider_register(&me, &t_why));
-	/* more attempts than the table of names has slots */
+	/*
+	 * a failed definition must not use up a slot: try more often than the table of names has
+	 * slots
+	 */
 	for (i = 0; i < 1000; i++) {
 		dk_test_fail_alloc(DK_TEST_EVERY);
 		CHECK_INT(dk_op_define(&me, &other, 0, &t_why), -ENOMEM);

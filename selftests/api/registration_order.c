@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The order of registration and removal does not matter. The state of a registry depends
- * only on the set of registrations, and at each key on which one is the newest.
+ * The order of registration and removal does not matter. The state of a registry depends only on
+ * two things: the set of registrations and, for each key, which of its registrations is the newest.
  *
  * The items below are registrations. For every set of up to t_most items, each item of the set is
  * removed and registered again. After each step, everything that the API returns is compared with

@@ -160,8 +160,9 @@ static u64 hash_in(const struct dk_op_decl *decl)
 }
 
 /*
- * The first call with a declaration stores @sig_mark in the declaration, which later calls compare
- * on the fast path. This includes boxed calls, and a declaration whose signature is a copy or NULL.
+ * The first call with a declaration stores @sig_mark in the declaration. Later calls compare
+ * @sig_mark on the fast path. Boxed calls do the same, also with a declaration whose signature is a
+ * copy or NULL.
  */
 static void boxed_calls_by_name_store_the_mark(void)
 {

@@ -12,7 +12,7 @@
 #define STRIDE	61		/* operators are not defined in the order of their names */
 #define FEW	6
 #define MANY	4096
-#define PIECE	100		/* work in one part */
+#define PIECE	100		/* maximum work in one part */
 
 static struct dk_provider prov;
 static struct dk_op_decl decls[OPS];

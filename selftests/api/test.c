@@ -641,7 +641,7 @@ static const struct t_given *by_rule(const struct dk_layout *l,
 {
 	const struct t_given *r;
 
-	*rule = DK_PROV_KERNEL;				/* 1 */
+	*rule = DK_PROV_KERNEL;				/* rule 1 of SEMANTICS 7.2 */
 	r = key ? newest(regs, n, key) : NULL;
 	if (r)
 		return r;

@@ -508,9 +508,9 @@ static void array_is_not_read_after_unregister(void)
 }
 
 /*
- * The same for unregistering a whole provider, whose own grace period has already ended. The
- * request to take the backend offline waits for a later grace period, which an atomic call of
- * another provider prolongs.
+ * Like array_is_not_read_after_unregister(), but a whole provider is unregistered, whose own grace
+ * period has already ended. The request to take the backend offline waits for a later grace period,
+ * which an atomic call of another provider prolongs.
  */
 static void array_is_not_read_after_provider_unregister(void)
 {

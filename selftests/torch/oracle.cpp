@@ -51,8 +51,9 @@ using c10::OperatorName;
 /* ---- private members of libtorch ------------------------------------------------ */
 
 /*
- * Calls read a table that is a private member, and that can differ from the computed
- * one. An explicit instantiation of a template may name a private member.
+ * libtorch's calls read a table that is a private member, and that can differ from the table that
+ * libtorch computes for a dump. C++ lets an explicit instantiation of a template name a private
+ * member, which gives access to this table.
  */
 using Table = std::array<KernelFunction, c10::num_runtime_entries>;
 

@@ -69,7 +69,7 @@ static void complete_jobs(void *unused)
 {
 	bool last;
 
-	/* once more after the last job was submitted */
+	/* the last repetition begins after the last job was submitted */
 	do {
 		last = w_load_acquire(stop); /* pairs with the release in torture_jobs_end() */
 		complete_submitted();

@@ -16,7 +16,7 @@
 
 #include "torture.h"
 
-#define EXTRA_TIME	60	/* seconds, for kinds that have not happened */
+#define EXTRA_TIME	60	/* seconds, to wait until every kind of event has happened */
 
 static unsigned int duration, readers, writers = 2, progress = 15;
 static unsigned long long seed;

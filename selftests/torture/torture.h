@@ -157,7 +157,7 @@ enum work {
 struct call_record {
 	struct actor *actor;
 	const struct torture_op *op;
-	u64 keys;		/* functionalities that may route the call */
+	u64 keys;		/* functionalities of the object and of local state */
 	unsigned int depth;
 	unsigned int served;	/* number of functions that served it */
 	unsigned int redispatched;
@@ -278,7 +278,7 @@ enum {
 struct settings {
 	unsigned int readers;
 	unsigned int writers;
-	unsigned int others;	/* actors of main_kernel.c or main_user.c */
+	unsigned int others;	/* number of actors that main_kernel.c or main_user.c adds */
 	u64 seed;
 	bool resolve;		/* use no tables: the rules route each call */
 	unsigned int breaks;	/* BREAK_... */
