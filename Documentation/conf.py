@@ -10,7 +10,7 @@ dkctl-help:: SECTION  a section of what dkctl (DKCTL) says in its help
 dkctl-subcommands::   what each of its subcommands says
 dk-tracepoints::      trace events of the module
 dk-python:: PACKAGE   the public names of a package of Python, from its docstrings
-dk-functions::        the functions by groups, in the manual; here the API pages
+dk-functions::        in a manual page, the functions by groups; in HTML, a link to the API pages
 """
 import logging
 import os
@@ -39,10 +39,11 @@ extensions = []
 master_doc = "index"
 primary_domain = "c"
 highlight_language = "none"
-# "--json" is no dash
+# With smartquotes, the "--" of "--json" would become a dash.
 smartquotes = False
 html_theme = "alabaster"
-# So wide that CODE_COLUMNS of code fit beside the sidebar: 0.6 of 13.6 pixels each.
+# The page is wide enough for CODE_COLUMNS characters of code beside the sidebar. A character is 0.6
+# times as wide as the font size of code, which is 13.6 pixels.
 CODE_COLUMNS = 100
 html_theme_options = {"page_width": "min(1200px, 100%)", "code_font_size": "0.8em"}
 html_show_sourcelink = False
@@ -51,7 +52,7 @@ nitpicky = False
 
 
 def kernel_doc():
-    """The kernel's script, or None."""
+    """Returns the path of the kernel's script, or None."""
     path = os.environ.get("KERNELDOC")
     if path:
         return path
@@ -62,7 +63,7 @@ def kernel_doc():
 
 
 class Generated(Directive):
-    """What a directive of ours has in common."""
+    """Has what the directives of this project have in common."""
 
     def parse(self, text, source):
         self.state.document.settings.env.note_dependency(str(source))
@@ -158,7 +159,7 @@ class DkctlSubcommands(DkctlHelp):
 
 
 class Functions(Generated):
-    """The index of functions is that of the API pages."""
+    """In the HTML pages, a link to the index of the API pages, which lists the functions."""
 
     required_arguments = 0
     optional_arguments = 1
@@ -191,7 +192,7 @@ class Tracepoints(Generated):
 
 
 def check_code(app, doctree):
-    """No code is wider than the page, which would clip it."""
+    """Warns of code that is wider than the page, because the page would clip it."""
     for block in doctree.traverse(nodes.literal_block):
         for line in block.astext().expandtabs(8).splitlines():
             if len(line) > CODE_COLUMNS:
@@ -201,7 +202,7 @@ def check_code(app, doctree):
 
 
 def declared_once(record):
-    """Sphinx takes struct x and x() for the same thing, C does not."""
+    """Drops warnings that a name is declared twice: Sphinx confuses struct x with x()."""
     return not record.getMessage().startswith("Duplicate C declaration")
 
 
