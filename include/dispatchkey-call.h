@@ -133,7 +133,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * For batches, and for callers without DK_OP(). After dk_call_enter() has returned 0, the
  * function may be run any number of times. Then dk_call_leave() must be called. If
  * dk_call_enter() fails, dk_call_leave() must not be called: it only reports the mistake.
- * id_run() and @f->boxed return the same error as dk_call_enter().
+ * id_run() and @f->boxed return the same error as dk_call_enter(). @f points to
+ * @decl, @local and @objs, which must stay valid until dk_call_leave() returns.
  *
  * Context: In the kernel, an atomic operator may be called wherever rcu_read_lock() may be
  * called, except in NMI. The call is inside an RCU read-side critical section until

@@ -220,8 +220,8 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  *
  * Registrations may be released in any order (SEMANTICS 8.1). Succeeds even if no memory
  * can be allocated. If @h has no registration any more, another thread may be releasing
- * its registration. This function then waits for all running calls of the library's
- * provider.
+ * its registration. This function then waits for the running calls of all functions that
+ * the library's provider has unregistered.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as
