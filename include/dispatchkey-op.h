@@ -137,7 +137,7 @@
  * @n: number of pointers at @items
  */
 #define DK_LIST(items, n)						\
-	dk_list_init(&(struct dk_list){ .n = 0 },			\
+	dk_list_init(&(struct dk_list){ .offset = 0 },			\
 		     _Generic(*(items), struct dk_obj *: (items),	\
 			      const struct dk_obj *: (items)), n, 0)
 
@@ -149,7 +149,7 @@
  * @member: name of the embedded struct dk_obj
  */
 #define DK_LIST_OF(items, n, member)					\
-	dk_list_init(&(struct dk_list){ .n = 0 },			\
+	dk_list_init(&(struct dk_list){ .offset = 0 },			\
 		     _Generic(&(*(items))->member, struct dk_obj *: (items), \
 			      const struct dk_obj *: (items)), n,	\
 		     __builtin_offsetof(__typeof__(**(items)), member))

@@ -125,6 +125,11 @@ types 'DK_OP(l, "t::l", (@ **xs, int n), (xs, n), (DK_LIST(xs, n)));' \
 	"struct dk_obj" "struct tensor" void
 types 'DK_OP(l, "t::l", (struct tensor **xs, int n), (xs, n), (DK_LIST_OF(xs, n, @)));' \
 	dk data missing
+ok "the arguments of DK_LIST() may be any expressions" compile '
+	struct batch { struct dk_obj **objs; unsigned int count; };
+	DK_OP(l, "t::l", (struct dk_obj **list, int num), (list, num), (DK_LIST(list, num)));
+	DK_OP(m, "t::m", (struct batch *b), (b), (DK_LIST(b->objs, b->count - 1)));
+	DK_OP(o, "t::o", (struct tensor **ts, int end), (ts, end), (DK_LIST_OF(ts, end, dk)));'
 types 'DK_OP(g, "t::g", (@ *g), (g), (DK_GENERATOR(g)));' \
 	"struct dk_generator" "struct dk_obj" "struct tensor"
 types 'DK_OP(v, "t::v", (@ xs), (xs), (dk_list_obj(&xs)));' \
