@@ -677,10 +677,11 @@ DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__
 							       __u32 device)
 {
 	unsigned long offset = (device & devices->mask) * sizeof(struct dk__device_table);
+	const void *at;
 
 	DK__ANEW(offset);	/* without this, gcc needs more instructions for the address */
-	return DK__CAST(const struct dk__device_table *,
-			DK__CAST(const char *, devices + 1) + offset);
+	at = DK__CAST(const char *, devices + 1) + offset;
+	return DK__CAST(const struct dk__device_table *, at);
 }
 
 /* Stores what is known of a call before its function is found. */
