@@ -13,7 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ABSENT	"the dispatchkey module is not loaded: type modprobe dispatchkey"
 #define ELSEWHERE	"the dispatchkey module answers in the initial network namespace only: prefix the command with nsenter --net=/proc/1/ns/net"
@@ -111,12 +110,27 @@ int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned i
 	return code;
 }
 
+/*
+ * True if the module is loaded. While it is being loaded or unloaded, sysfs has another state than
+ * "live", and the netlink family may be missing.
+ */
+static bool module_is_live(void)
+{
+	FILE *f = fopen("/sys/module/dispatchkey/initstate", "re");
+	char state[8] = "";
+	bool is_live;
+
+	if (!f)
+		return false;
+	is_live = fgets(state, sizeof(state), f) && !strcmp(state, "live\n");
+	fclose(f);
+	return is_live;
+}
+
 /* Sets the error for a missing netlink family. Returns @code. */
 int dkn_error_no_family(struct dk_nl_error *e, int code)
 {
-	bool is_loaded = !access("/sys/module/dispatchkey", F_OK);
-
-	return dkn_error_set(e, code, "%s", is_loaded ? ELSEWHERE : ABSENT);
+	return dkn_error_set(e, code, "%s", module_is_live() ? ELSEWHERE : ABSENT);
 }
 
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times)

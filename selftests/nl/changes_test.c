@@ -145,7 +145,7 @@ TEST(the_module_is_not_loaded)
 
 	fake_reset();
 	fake.family = 0;
-	fake.is_module_loaded = false;
+	fake.module_state = NULL;
 	/* refuses: dk_nl_open ENOENT */
 	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
 	EXPECT(!nl);
@@ -153,6 +153,23 @@ TEST(the_module_is_not_loaded)
 	EXPECT_STREQ(why.sentence,
 		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
 	EXPECT_EQ(fake_sockets, 0);
+}
+
+/* The folder in sysfs exists before and after the netlink family. */
+TEST(the_module_is_being_loaded_or_unloaded)
+{
+	static const char *const states[] = { "coming\n", "going\n", "" };
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl *nl;
+	size_t i;
+
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		fake_reset();
+		fake.family = 0;
+		fake.module_state = states[i];
+		EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
+		EXPECT(strstr(why.sentence, "is not loaded"));
+	}
 }
 
 TEST(another_network_namespace)
@@ -210,7 +227,7 @@ TEST(the_module_was_unloaded)
 	const struct dk_nl_info *info;
 
 	fake.family = 0;
-	fake.is_module_loaded = false;
+	fake.module_state = NULL;
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);

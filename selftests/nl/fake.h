@@ -19,7 +19,7 @@
 /* Settings of the simulated kernel. */
 struct fake {
 	int family;		/* its number; 0: the family is not registered */
-	bool is_module_loaded;	/* /sys/module/dispatchkey exists */
+	const char *module_state;	/* in sysfs; NULL: not loaded */
 	/* called for each request to the family */
 	void (*answer)(const struct nlmsghdr *request);
 	int send_error;		/* the error of sending the next request; 0: none */

@@ -28,6 +28,11 @@ LIVE_SUBCOMMANDS(DECLARE_LIVE)
  * this function, so that wrong words are reported first.
  */
 struct dk_nl *client(struct live *v);
+/*
+ * True if the module is loaded. Without a netlink family, it then answers only in another network
+ * namespace. While it is being loaded or unloaded, it may have no family either.
+ */
+bool module_is_live(void);
 /* Report that the module is not available, or that it refused a request. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why);
 int fail_kernel(struct live *v, int err);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Compares versions such as "0.1.0"; returns a negative number if @a is older. */
 static int compare(const char *a, const char *b)
@@ -88,9 +87,9 @@ static void put_module(const struct dk_nl_info *info, int err)
 		print_escaped(stdout, info->layout, strlen(info->layout));
 		puts(")");
 	} else if (err == -ENOENT) {
-		puts(access("/sys/module/dispatchkey", F_OK) ?
-		     "dispatchkey.ko is not loaded" :
-		     "dispatchkey.ko answers in the initial network namespace only");
+		puts(module_is_live() ?
+		     "dispatchkey.ko answers in the initial network namespace only" :
+		     "dispatchkey.ko is not loaded");
 	} else {
 		puts("dispatchkey.ko does not answer");
 	}
