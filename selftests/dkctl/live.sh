@@ -151,6 +151,7 @@ says "a refused change has no effect" 0 "*$card *online*" device show "$card"
 # ---- counting ----------------------------------------------------------------------------
 
 says "calls are not counted by default" 0 "*not counted*dkctl stats on" stats
+refused "even then, an unknown operator is refused" dkctl stats op nothing::at_all
 if dkctl stats on >"$st_tmp/on" 2>&1; then
 	pass "root can switch on the counting of calls"
 	"$client" factorial --on "$card" 5 >/dev/null
@@ -160,7 +161,8 @@ if dkctl stats on >"$st_tmp/on" 2>&1; then
 		stats --used
 	says "stats reset clears the counters" 0 "*are now zero*" stats reset
 	says "after stats reset, no operator is listed as used" 0 \
-		"*0 of 0 operators served by edu" stats --used
+		"0 calls counted
+no operator was called" stats --used
 	says "root can switch off the counting of calls" 0 "*no longer*" stats off
 else
 	fail "root can switch on the counting of calls" "$(cat "$st_tmp/on")"

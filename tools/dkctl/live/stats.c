@@ -155,7 +155,10 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
 }
 
-/* Prints the number of counted calls. If the filter has no provider, also prints a summary. */
+/*
+ * Prints the number of counted calls. If the filter has no provider, and registered functions were
+ * called, also prints a summary.
+ */
 static int put_sum(struct live *v, const struct dk_nl_stats *stats,
 		   const struct dk_nl_counter_filter *filter, unsigned long long listed,
 		   const struct stats_summary *u)
@@ -176,7 +179,9 @@ static int put_sum(struct live *v, const struct dk_nl_stats *stats,
 	if (stats->uncounted)
 		printf("%s not counted, for lack of memory\n",
 		       plural(words, stats->uncounted, "call", "calls"));
-	if (filter->provider)
+	if (!u->operators && !is_part && !stats->gone)
+		puts("no operator was called");
+	if (!u->operators || filter->provider)
 		return STATUS_OK;
 	return stats_summary_print(v->q, u, has_option(v, OPTION_STATISTICS));
 }
@@ -233,17 +238,26 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 	return status;
 }
 
+static int show_uncounted(struct live *v, const struct dk_nl_counter_filter *filter)
+{
+	int status = check_names(v, filter->op, filter->provider);
+
+	if (!status)
+		puts("calls are not counted; type: sudo dkctl stats on");
+	return status;
+}
+
 static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 {
 	const struct dk_nl_stats *stats;
-	int err = dk_nl_stats_get(client(v), &stats), status = STATUS_OK;
+	int err = dk_nl_stats_get(client(v), &stats), status;
 
 	if (err)
 		return fail_kernel(v, err);
-	if (stats->state != DK_NL_STATE_ONLINE && !has_option(v, OPTION_JSON))
-		puts("calls are not counted; type: sudo dkctl stats on");
-	else
+	if (stats->state == DK_NL_STATE_ONLINE || has_option(v, OPTION_JSON))
 		status = show_counters(v, stats, filter);
+	else
+		status = show_uncounted(v, filter);
 	dk_nl_free(stats);
 	return status;
 }

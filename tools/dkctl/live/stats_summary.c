@@ -223,10 +223,6 @@ int stats_summary_print(struct request *q, const struct stats_summary *u, bool w
 	unsigned int i;
 	struct wrap w;
 
-	if (!u->num) {
-		printf("no operator was called\n");
-		return STATUS_OK;
-	}
 	wrap_begin(&w, stdout, "", 0);
 	for (i = 0; i < u->num; i++) {
 		if (!put_server(u->servers + i, text, sizeof(text), with_calls))
