@@ -201,8 +201,8 @@ struct dk_limit {
  * @i: index, from 0
  * @limit: filled with the limit; set @limit->size first
  *
- * The limits are "private-backends", "devices", "arguments" (of an operator declared
- * without DK_OP()) and "name-length".
+ * The limits are "private-backends", "devices", "arguments" (that the declaration of an
+ * operator describes) and "name-length".
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.

@@ -102,8 +102,8 @@ static const struct term limits_terms[] = {
 	{ "name-length", "bytes of a name; fixed by the ABI", NULL },
 	{ "devices", "registered devices; fixed when the module is compiled", NULL },
 	{ "arguments",
-	  "arguments of an operator with a schema; fixed when the\n"
-	  "module is compiled", NULL },
+	  "arguments that the declaration of an operator describes;\n"
+	  "fixed when the module is compiled", NULL },
 	{ "queued-events",
 	  "events that are not sent yet; fixed when the module is\n"
 	  "compiled", NULL },
@@ -286,10 +286,11 @@ const struct subcommand subcommands[] = {
 		"Any change needs root or CAP_NET_ADMIN.\n",
 	}, {
 		"monitor", "", "print changes as they happen",
-		"Prints a line with the time whenever an operator, function, backend or device is\n"
-		"added, is removed or changes its state. Ctrl-C ends it. With -j, each line is a\n"
-		"JSON object. Its member \"number\" is the number of the backend or device. For a\n"
-		"function, it is the number of the device to which the function belongs.\n",
+		"Prints a line with the time whenever an operator, function, provider, backend or\n"
+		"device is added, is removed or changes its state, and when events were lost.\n"
+		"Ctrl-C ends it. With -j, each line is a JSON object. Its member \"number\" is the\n"
+		"number of the backend or device. For a function, it is the number of the device\n"
+		"to which the function belongs.\n",
 		run_live_monitor, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl monitor                 follow all changes\n"

@@ -35,10 +35,11 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
 
-/* Returns the command line without its options. */
+/* Returns the command line, without the options that change only the form of the output. */
 static const char *command(const struct request *q, char *buf, size_t size)
 {
-	size_t n = (size_t)snprintf(buf, size, "dkctl %s", q->subcommand->name);
+	size_t n = (size_t)snprintf(buf, size, "dkctl %s%s", q->subcommand->name,
+				    q->options & OPTION_USED ? " --used" : "");
 	int i;
 
 	for (i = 0; i < q->num_args && n < size; i++)

@@ -29,6 +29,15 @@ static void put_time(const struct dk_nl_event *e, const char *format, char *buf,
 
 /* ---- JSON: one object per line ---------------------------------------------------- */
 
+/* Prints a number that is 0 if it is unknown. */
+static void json_known(struct json *j, const char *name, unsigned long long n)
+{
+	if (n)
+		json_uint(j, name, n);
+	else
+		json_null(j, name);
+}
+
 static void json(struct request *q, const struct dk_nl_event *e)
 {
 	char time[64], zone[16], at[96];
@@ -42,16 +51,13 @@ static void json(struct request *q, const struct dk_nl_event *e)
 	json_string(&j, "time", at);
 	json_string(&j, "kind", dk_nl_word(DK_NL_WORDS_EVENT_KIND, e->kind));
 	json_name(&j, "name", e->name);
-	if (e->number)
-		json_uint(&j, "number", e->number);
-	else
-		json_null(&j, "number");
+	json_known(&j, "number", e->number);
 	json_name(&j, "key", e->has_key ? e->key_name : "");
 	json_name(&j, "provider", e->provider);
 	if (e->kind == DK_NL_EVENT_BACKEND_STATE || e->kind == DK_NL_EVENT_DEVICE_STATE)
 		json_string(&j, "state", state_word(e->state));
-	json_uint(&j, "count", e->count);
-	json_uint(&j, "generation", e->generation);
+	json_known(&j, "count", e->count);
+	json_known(&j, "generation", e->generation);
 	json_end(&j);
 }
 
