@@ -559,6 +559,11 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
+void dkc_misuse(const char *op, const char *text)
+{
+	pr_warn_ratelimited("%s%s\n", op, text);
+}
+
 /* Walks over all tasks, so spinlocks must not be held. @of may already be freed. */
 u32 dkc_inside_task(const void *of, char *name, size_t size)
 {

@@ -62,9 +62,9 @@ DECLARE_EVENT_CLASS(dk_function,
 		__entry->key = t->key;
 		__entry->device = t->device;
 	),
-	TP_printk("op=%s key=%s label=%s provider=%s device=%s",
+	TP_printk("op=%s key=%s label=%s provider=%s device=%u device_name=%s",
 		  __get_str(op), __get_str(key_name), __get_str(label),
-		  __get_str(provider), __get_str(device_name))
+		  __get_str(provider), __entry->device, __get_str(device_name))
 );
 
 DEFINE_EVENT(dk_function, dk_register,

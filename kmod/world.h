@@ -29,11 +29,11 @@
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
 /*
  * The interval of notices in milliseconds, the same as that of the kernel's message
- * "waiting for %s to become free". dkc_notice_wait() is in kmod/gate.c.
+ * "waiting for %s to become free". kmod/gate.c has the two functions below.
  */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
-#define dkc_misuse(op, text)	pr_warn_ratelimited("dispatchkey: %s%s\n", op, text)
+void dkc_misuse(const char *op, const char *text);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 #define dkc_self()		((const void *)current)

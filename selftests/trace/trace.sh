@@ -55,11 +55,11 @@ clear_trace
 echo 1 >$events/enable
 ok "a driver loads while all events are enabled" load dk_traced
 seen "dk_register is recorded for a function" \
-	"dk_register: op=traced::op key=CPU label=on_cpu provider=traced device="
+	"dk_register: op=traced::op key=CPU label=on_cpu provider=traced device=0 device_name="
 seen "dk_register is recorded for a second function of the operator" \
-	"dk_register: op=traced::op key=AutogradCPU label=on_autograd provider=traced device="
+	"dk_register: op=traced::op key=AutogradCPU label=on_autograd provider=traced device=0 device_name="
 seen "dk_register is recorded for a function of an atomic operator" \
-	"dk_register: op=traced::swift key=CPU label=on_cpu provider=traced device="
+	"dk_register: op=traced::swift key=CPU label=on_cpu provider=traced device=0 device_name="
 seen "dk_publish is recorded for an operator without functions" \
 	"dk_publish: op=traced::op table=full functions=0"
 seen "dk_publish is recorded for an operator with two functions" \
@@ -86,7 +86,7 @@ dk_complete: op=traced::job key=CPU label=submit provider=traced device=0 result
 clear_trace
 ok "a driver with a device loads while all events are enabled" load dk_crowd devices=1
 like "dk_register has the name of the device" \
-	"*dk_register: op=crowd::one * label=card_one provider=crowd device=crowd000*" "$(traced)"
+	"*dk_register: op=crowd::one * label=card_one provider=crowd device=* device_name=crowd000*" "$(traced)"
 clear_trace
 ok "the device is called twice" sh -c 'echo 1 >/sys/module/dk_crowd/parameters/call'
 is "the events of these calls have the number of the device" 4 \
@@ -95,7 +95,7 @@ unload dk_crowd
 clear_trace
 ok "the driver unloads while all events are enabled" unload dk_traced
 seen "dk_unregister is recorded for a function" \
-	"dk_unregister: op=traced::op key=CPU label=on_cpu provider=traced device="
+	"dk_unregister: op=traced::op key=CPU label=on_cpu provider=traced device=0 device_name="
 seen "dk_drain is recorded before the wait for running calls" \
 	"dk_drain: provider=traced begin unregister"
 seen "dk_drain is recorded after the wait, with no running call" \
