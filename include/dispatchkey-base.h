@@ -165,7 +165,7 @@ extern const struct dk_local dk_local_default;
 	X(LAYOUT_SIZE, EINVAL,						\
 	  "at most 16 backends, 8 alias keys, and 64 backends and functionalities in total") \
 	X(LAYOUT_BLOCK, EINVAL,						\
-	  "neither the first nor the last functionality can be per backend") \
+	  "Undefined and the last functionality cannot be building blocks") \
 	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\
 	X(NO_SETS, EOPNOTSUPP,						\
 	  "the alias sets and maps of this layout are not known")	\

@@ -150,7 +150,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * * -ENOENT: the operator is not defined
  * * -EPROTOTYPE: the signature of @decl differs from that of the definition, or @decl is of
  *   another ABI version
- * * -ESHUTDOWN: the process is exiting
+ * * -ESHUTDOWN: in userspace, the process is ending, and the destructors of all users of the
+ *   library have run
  * * -ENOMEM: in userspace, there is no memory for the record of the thread, which its
  *   first call allocates; on bare metal, more than 64 calls of operators that are not
  *   atomic are nested

@@ -17,8 +17,8 @@ extern "C" {
  * @device: number of the device of the call, or 0
  * @included: included set of the local state
  * @excluded: excluded set
- * @merged: keysets of the arguments with the local state applied, before the
- *	fallthrough mask
+ * @merged: keysets of the arguments with the local state applied, before the mask
+ *	removes the keys that fall through
  * @generation: generation of the registry, see dk_registry_generation()
  * @error: what dk_call_enter() would return
  * @reserved: zero
@@ -52,8 +52,9 @@ enum dk_step_kind {
 /**
  * enum dk_verdict - the result of a rule for an entry (SEMANTICS 7.2)
  * @DK_VERDICT_NOT_EVALUATED: the rule is not evaluated, because an earlier rule decided
- * @DK_VERDICT_SERVES: the rule has a function, which is used. If it has a fallthrough instead,
- *	the entry is Undefined, and the call fails with -ENOSYS
+ * @DK_VERDICT_SERVES: the rule has a function, which is used, or a fallthrough. A fallthrough
+ *	can only be in the entry of the key Undefined, because the mask removes all other keys
+ *	that have one. The call then fails with -ENOSYS
  * @DK_VERDICT_AMBIGUOUS: rule 6a, two functions have the same precedence
  * @DK_VERDICT_MISSING: rule 11, no rule has a function
  * @DK_VERDICT_NO_IMPL: nothing is registered at the rule's key
@@ -108,8 +109,8 @@ enum dk_bearing {
  * struct dk_step - one step of an explanation
  * @size: sizeof(struct dk_step), set by the caller
  * @kind: of enum dk_step_kind
- * @rule: number of the rule in SEMANTICS 7.2; for DK_STEP_MASK, the rule that
- *	filled the entry
+ * @rule: number of the rule in SEMANTICS 7.2; for DK_STEP_MASK, the rule that put the
+ *	fallthrough into the entry of the removed key
  * @verdict: for DK_STEP_RULE, of enum dk_verdict
  * @bearing: for DK_STEP_IMPL, of enum dk_bearing
  * @key: for DK_STEP_MASK, the key that is removed; for DK_STEP_RULE, the key at which the

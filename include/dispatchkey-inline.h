@@ -82,7 +82,10 @@ struct dk__entry {
 #define DK__RETIRED		1
 #endif
 
-/* The mask of each backend, followed by the index bytes. Tables with equal indexes share one. */
+/*
+ * The mask of each backend, which lacks the keys that fall through. The index bytes follow. Tables
+ * with equal masks and index bytes share one index.
+ */
 struct dk__index {
 	const void *retired[DK__RETIRED];
 	const void *private_[3];

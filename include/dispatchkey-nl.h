@@ -808,8 +808,8 @@ struct dk_nl_call {
  * @included: included set of the local state
  * @excluded: excluded set of the local state
  * @raw: union of the keysets of the arguments
- * @merged: @raw with the local state applied, before the fallthrough mask
- * @effective: @merged with the fallthrough mask applied
+ * @merged: @raw with the local state applied
+ * @effective: @merged without the keys that fall through
  * @generation: generation of the registry when the module answered
  * @op: the operator
  * @key_name: name of the key
@@ -857,7 +857,8 @@ int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
  * struct dk_nl_step - one step of an explanation
  * @size: size of the struct
  * @kind: of enum dk_nl_step_kind
- * @rule: number of the rule; for a mask step, the rule that filled the entry
+ * @rule: number of the rule; for a mask step (DK_NL_STEP_MASK: a fallthrough removes
+ *	a key from the set), the rule that put the fallthrough into that key's entry
  * @verdict: for a rule step, of enum dk_nl_verdict
  * @bearing: for an impl step, of enum dk_nl_bearing
  * @key: for a mask step the key removed, for a rule step the key of the rule,

@@ -142,7 +142,8 @@ enum dk_op_flags {
  * * -EPROTOTYPE: the signature or schema differs from that of a registered function, or
  *   the C parameters do not match the schema
  * * -EBUSY: the provider is being unregistered; or DK_OP_ATOMIC differs from the previous
- *   definition, and the operator was called by its declaration or is held
+ *   definition, and a handle refers to the operator, or it still has functions and was
+ *   called through a declaration
  * * -ENOMEM, -ESHUTDOWN
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
@@ -224,7 +225,7 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
  * @op: the operator
  *
  * Context: Any.
- * Return: The name, valid as long as the operator is held; NULL if @op is NULL.
+ * Return: The name, valid until the handle is released; NULL if @op is NULL.
  */
 const char *dk_op_name(const struct dk_op *op);
 

@@ -50,8 +50,8 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * Context: Process context, may sleep.
  * Return:
  * * 0: success
- * * -EBUSY: providers, listeners or hooks are registered, or operators are held (reason
- *   IN_USE), or @reg is the default registry (reason DEFAULT_REGISTRY)
+ * * -EBUSY: providers, listeners or hooks are registered, or a handle refers to an operator
+ *   (reason IN_USE), or @reg is the default registry (reason DEFAULT_REGISTRY)
  * * -EDEADLK: called from inside a hook, or in a read-side critical section of liburcu;
  *   in the kernel and on bare metal also from inside an atomic call (reason ATOMIC)
  */
@@ -187,8 +187,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * * -EDEADLK: called from inside a function of the same provider or from inside a hook. On
  *   bare metal, and in a kernel with CONFIG_PREEMPT_COUNT, also from inside an atomic call.
  *   Nothing has changed
- * * -ESHUTDOWN: the process is exiting. The provider's functions stay registered, but are
- *   no longer called
+ * * -ESHUTDOWN: in userspace, the process is ending, and the destructors of all users of the
+ *   library have run. The provider's functions stay registered, but are no longer called
  */
 int dk_provider_unregister(struct dk_provider *prov);
 

@@ -178,7 +178,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
  * @size: sizeof(struct dk_route), set by the caller
  * @slot: the table entry
  * @raw: union of the keysets of the arguments
- * @effective: @raw with the local state and the fallthrough mask applied
+ * @effective: @raw with the local state applied, without the keys that fall through
  * @entry: the function
  */
 struct dk_route {
