@@ -10,7 +10,10 @@
 static_assert(sizeof(((struct dk__storage *)0)->gate) == DKC_GATE_SIZE * sizeof(u64),
 	      "the storage for the gate has another size");
 
-/* Returns the function that takes the packed arguments if @fn is boxed or plain, else NULL. */
+/*
+ * Returns a function that takes the packed arguments: @fn itself if it is boxed, or the function
+ * that unpacks them and calls @fn if @fn is plain, that is, takes no struct dk_call. Else NULL.
+ */
 static dk_boxed_fn_t boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 {
 	if (likely(!(impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))))

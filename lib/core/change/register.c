@@ -250,7 +250,7 @@ static void block_publish(struct dkc_block *b)
 
 /* ---- definitions --------------------------------------------------------------- */
 
-/* The operator is held until the definition is published or cancelled. */
+/* Takes a reference to the operator until the definition is published or cancelled. */
 static int definition_admit(struct dkc_registration *r)
 {
 	const struct dkc_claim claim = { .decl = r->decl, .prov = r->prov, .flags = r->flags };

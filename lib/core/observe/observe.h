@@ -20,8 +20,8 @@ __must_check int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t ex
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r);
 /*
- * Returns what serves the key of a slot: the function from the full table and, by the rules, its
- * provenance. Without a table or entry, the function, too, is found by the rules.
+ * Returns what serves the key of a slot: the function in the entry of the full table, and its
+ * provenance, the rule that selects it. If there is no such entry, the rules select the function.
  */
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 			   unsigned int slot);
@@ -45,7 +45,7 @@ static inline u32 dkc_evaluation_work(const struct dk_op *op, const struct dkc_d
 struct dkc_case {
 	const struct dk_op *op;
 	const struct dkc_device *dev;
-	u64 merged;		/* the set before masking */
+	u64 merged;		/* the set, before the mask removes keys */
 	unsigned int b;		/* the highest backend of @merged, or 0 */
 	u32 work;		/* cost of evaluations since the caller set this to 0 */
 	u32 most_work;		/* if @work reaches this, the caller must release the lock */

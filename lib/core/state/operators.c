@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Finds operators by name. An operator exists while it is defined, has functions or is held.
+ * Finds operators by name. An operator exists while it is defined, or has functions or references.
  * An operator to which a struct dk_op_decl was bound is never freed.
  */
 #include "state.h"

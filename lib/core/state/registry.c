@@ -202,7 +202,7 @@ void dkc_registry_unlock_flush(struct dk_registry *reg)
 	dkc_flush_retired();
 }
 
-/* Returns the name of a provider or held operator that uses the registry, or NULL if none does. */
+/* Returns the name of a provider, or of an operator with a handle, or NULL if there is neither. */
 static const char *user_of(struct dk_registry *reg)
 {
 	const struct dk_op *op;
@@ -210,7 +210,7 @@ static const char *user_of(struct dk_registry *reg)
 
 	if (reg->providers)
 		return reg->providers->name;
-	/* without providers, operators exist only while they are held */
+	/* without providers, operators exist only while handles refer to them */
 	op = dkc_op_next(reg, &pos);
 	return op ? op->name : NULL;
 }

@@ -12,9 +12,7 @@
 struct dk_registry *dkc_registry(struct dk_registry *reg);
 struct dk_registry *dkc_registry_locked(struct dk_registry *reg);
 
-/*
- * True if an operator is defined, has functions or is held, not if only declarations point to it.
- */
+/* True if an operator is defined, or has functions or references. Declarations do not count. */
 static inline bool dkc_op_alive(const struct dk_op *op)
 {
 	return op->num_regs || op->holders || op->definer;
@@ -138,7 +136,7 @@ void dkc_registry_unlock(struct dk_registry *reg);
  * memory if there is a lot of it.
  */
 void dkc_registry_unlock_flush(struct dk_registry *reg);
-/* Makes all calls fail with -ESHUTDOWN, and frees nothing. Called when the process ends. */
+/* Makes all calls fail with -ESHUTDOWN, and frees nothing. For the destructor in lib/init.c. */
 void dkc_registry_shutdown(struct dk_registry *reg);
 
 /* True if an address is in the memory of @owner, which is a module or a shared object. */

@@ -235,8 +235,8 @@ struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device 
 		     bits_ &= bits_ - 1)
 
 /*
- * build.c: indexes. The caller must hold the lock. dkc_fallback_slots() sets @slots to the slots
- * that functions of backend fallbacks serve.
+ * build.c: indexes. The caller must hold the lock. dkc_fallback_slots() sets @slots to the slots of
+ * the keys that backend fallbacks serve in a table with @index. Fallthroughs do not count.
  */
 void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *index, u64 *slots);
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The structures of a registry. Writers hold the registry's lock. Readers are in a read-side
- * critical section or have a slot that protects the table. They read the table of an operator or,
- * if there was no memory for a table, the registrations. A published table does not change; only
- * lib/gate.c changes the kind of replaced tables. A published registration changes only its links
- * in the operator's list. Its block, device and backend have states that change.
+ * critical section, or a slot of the gate protects the table. They read the table of an operator
+ * or, if there was no memory for a table, the registrations. A published table does not change;
+ * only lib/gate.c changes the kind of replaced tables. A published registration changes only its
+ * links in the operator's list. Its block, device and backend have states that change.
+ *
+ * The slot of a key is the number of its entry in tables that are not trimmed: dkc_slot().
  */
 #ifndef _DKC_TYPES_H
 #define _DKC_TYPES_H
@@ -23,7 +25,7 @@ struct dkc_device;
 /* The groups of functions, in the order in which they get ids in a table. */
 enum dkc_group {
 	DKC_FALLS_THROUGH,
-	DKC_PACKED,		/* boxed and plain functions */
+	DKC_PACKED,		/* boxed functions, and plain ones, which take no struct dk_call */
 	DKC_DIRECT,		/* functions of the operator's own type */
 	DKC_GROUPS
 };
@@ -127,7 +129,7 @@ struct dkc_index_key {
 
 #define DKC_INDEX_KEY_ALIAS(alias, group)	((1 + (group)) << 2 * (alias))
 
-/* For each entry, the id of what serves it; and the masks. Tables can share an index. */
+/* For each entry, the id of what serves it; for each backend, its mask. Tables share indexes. */
 struct dkc_index {
 	struct rcu_head rcu;
 	struct dkc_index *next;
@@ -139,7 +141,7 @@ struct dkc_index {
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
 	u8 used;		/* bit a: alias a serves an entry */
 	/* inlined code reads the members below, as a struct dk__index */
-	__aligned_u64 mask[DKC_MAX_BACKENDS];
+	__aligned_u64 mask[DKC_MAX_BACKENDS];	/* without the keys that fall through */
 	u8 index[];
 };
 
@@ -182,7 +184,7 @@ enum dkc_entry_id {
 };
 
 enum dkc_table_kind {
-	DKC_TABLE_FULL,
+	DKC_TABLE_FULL,		/* has the entries that the rules yield */
 	DKC_TABLE_UNDEFINED,	/* the operator is not defined */
 	DKC_TABLE_RESOLVE,	/* the slow path evaluates the rules */
 	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
@@ -456,7 +458,7 @@ struct dk_registry {
 	u32 devices_of[DKC_MAX_BACKENDS + 1];
 	u64 providers_so_far;
 	struct dkc_notifier *notifiers;
-	u64 num_held;	/* held operators and listeners, plus 1 for each listener that runs */
+	u64 num_held;	/* handles and listeners, plus 1 for each listener that runs */
 	u64 generation;
 	struct dkc_stats *counters;	/* for writers; published as @stats */
 	u32 free_counter;		/* number of the first free counter, 0: none */
