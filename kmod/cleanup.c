@@ -119,7 +119,7 @@ void dkc_module_cleanup(const struct module *mod)
 	}
 }
 
-/* Reports operators that are still held, and makes dk_registry_free() free them anyway. */
+/* Reports operators to which handles refer, and makes dk_registry_free() free them anyway. */
 static void release_operators(struct dk_registry *reg)
 {
 	struct dk_op *op;

@@ -75,7 +75,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
  * Adds up the counters that @c selects. Takes the registry's lock several times. Returns false
- * if calls are not counted, or if the sum was restarted too often.
+ * if calls are not counted, if the sum was restarted too often, or if a fatal signal is pending
+ * before the sum is complete.
  */
 bool dk_nl_calls(struct dkc_calls *c);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Defines the builtin layouts other than v1, as texts in the format of Documentation/layouts.rst
- * (SEMANTICS 1.2, 1.3). If the alias sets and maps of a version are not known, its text has no
- * lines "tables" and "strict".
+ * (SEMANTICS 1.2, 1.3). For some versions, it is not known which keys the alias keys stand for,
+ * which autograd key each backend has, and which names PyTorch's own parser accepts. The texts of
+ * these versions have no lines "tables" and "strict".
  */
 #include "pytorch.h"
 

@@ -282,8 +282,8 @@ static int read_line(struct reader *r)
 }
 
 /*
- * Checks the requirements of SEMANTICS 1.2 and 3, such as that the last functionality is not per
- * backend.
+ * Checks the requirements of SEMANTICS 1.2 and 3, such as that the last functionality is not a
+ * building block.
  */
 static int check(struct reader *r)
 {

@@ -12,7 +12,9 @@
 
 /*
  * layouts.c: the first call reads the texts of the builtin layouts and computes the rest. Called by
- * dk_layout_find() and dk_layout_next(). Returns -EINVAL if a text is wrong.
+ * the constructor in lib/init.c. Also called by dk_layout_find() and dk_layout_next(), because
+ * these may run earlier, and because bare metal has no constructor. Returns -EINVAL if a text is
+ * wrong.
  */
 __must_check int dkc_layouts_init(void);
 
