@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests boxed, plain and typed functions in one chain, and calls at a given key. full_registry.h
- * explains the comments "refuses:".
+ * Tests boxed, plain (without a struct dk_call) and typed functions in one chain, and calls at a
+ * given key. full_registry.h explains the comments "refuses:".
  */
 #include "test.h"
 

@@ -163,7 +163,7 @@ static void shuffle(unsigned int *order, unsigned int n)
 	}
 }
 
-/* Frames are left in random order. Nested calls between these steps also use the slots. */
+/* Enters frames and leaves them in random order. After each step, nested calls need slots, too. */
 static void frames_left_in_any_order(void)
 {
 	static const unsigned int numbers[] = { 1, SLOTS - 1, SLOTS, SLOTS + 1, MOST };

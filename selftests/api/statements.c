@@ -502,7 +502,7 @@ static void modes_and_wrappers(void)
 	both = dk_op_get(t_reg, "statements::whole");
 	add(cpu);
 	add(composite);
-	/* the mode's function runs once for each call from outside */
+	/* in the mode, its function runs once, because it continues the call without the mode */
 	add(mode);
 	CHECK_INT(call_whole(both, &local, PLAIN(CPU)), 111);
 	CHECK_INT(num_in_mode, 0);

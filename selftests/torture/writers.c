@@ -61,7 +61,7 @@ struct writer {
 	struct dk_impl impls[NUM_ARRAYS][NUM_OPS];
 	bool has[NUM_ARRAYS];
 	bool has_fallback[ARRAY_SIZE(fallbacks)];
-	bool offline;		/* its backend is offline, even after it unregisters */
+	bool offline;		/* its backend is offline; unregistering does not change this */
 	struct card cards[CARDS];
 	char card_names[CARDS][32];
 	struct dk_diag why;
