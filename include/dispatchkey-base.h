@@ -99,8 +99,9 @@ struct dk_keyset {
  * DK_SET() - the keyset of a key of layout v1
  * @key: one of enum dk_key. If @key is a constant, the set is a constant, too
  *
- * The set of an alias key, such as DK_AUTOGRAD, is empty: use dk_alias_set(). @key is
- * evaluated more than once, so it must not have side effects.
+ * The set of an alias key, such as DK_AUTOGRAD, is empty: use dk_alias_set(). The kernel
+ * module does not have this function; there, join the sets of the runtime keys with
+ * dk_keyset_or(). @key is evaluated more than once, so it must not have side effects.
  */
 #define DK_SET(key)		DK_KEYSET(DK_KEY_BITS(key))
 

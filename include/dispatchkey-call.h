@@ -294,8 +294,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
  * Does not enter a read-side critical section. The caller's section must last until
  * dk_call_leave().
  *
- * Context: Inside rcu_read_lock(). The operator must be atomic. This is not checked,
- * except by might_sleep() in debug kernels.
+ * Context: Only in the kernel, inside rcu_read_lock(). The operator must be atomic. This
+ * is not checked, except by might_sleep() in debug kernels.
  * Return: 0, or -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV, -ENOENT or -EPROTOTYPE as
  * dk_call_enter().
  */
@@ -332,7 +332,9 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  * The operator's function may return the same errnos as the dispatcher. To find out which
  * of them returned @error, route the same call with dk_op_route(). If it returns 0, the
  * error is from the function. dk_missing_text() and dk_ambiguous_text() describe an error
- * of the dispatcher with the names of the operator and the keys.
+ * of the dispatcher with the names of the operator and the keys. The kernel module does
+ * not have these two functions. There, dk_op_route() returns the keyset of the call, and
+ * dk_keyset_print() prints it.
  *
  * Context: Any.
  * Return: A constant sentence without a full stop, which says why dk_call_enter() returns

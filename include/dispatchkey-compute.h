@@ -28,7 +28,7 @@ extern "C" {
  *
  * Equivalent to PyTorch's computeDispatchKey().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: a word is unknown, or the PyTorch version of @l has no such layout or device
@@ -49,7 +49,7 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
  *
  * Equivalent to PyTorch's dispatchKeyToDeviceType().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE) if the key has no device type, or if
  * PyTorch's function does not support the key (for example FPGA, Metal, QuantizedMAIA).
  */
@@ -67,7 +67,7 @@ int dk_key_device_type(const struct dk_layout *l, unsigned int key,
  * Equivalent to PyTorch's dispatchKeyToLayout(): the layout of a key that is neither
  * sparse nor for Mkldnn is "Strided".
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 0, or -EINVAL (reason NO_UNIQUE_LAYOUT) for the keys of SparseCsr, which
  * stand for four layouts.
  */
@@ -84,7 +84,7 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
  * PrivateUse1 is 19 in PyTorch up to 1.13, which has no MTIA, and 20 in later versions.
  * Number 8 is MAIA (formerly ORT).
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the PyTorch version of @l
  * has no such device type.
  */
@@ -96,7 +96,7 @@ int dk_device_type_number(const struct dk_layout *l, const char *name,
  * @l: layout, NULL for v1
  * @number: any number
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: A constant string, such as "CUDA"; NULL for an invalid number.
  */
 const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
@@ -107,7 +107,7 @@ const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
  * @name: as @layout of dk_compute_key(), such as "Strided" or "sparse_coo"; NULL for Strided
  * @why: filled on failure; may be NULL
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT) if the PyTorch version
  * of @l has no such layout.
  */
@@ -119,7 +119,7 @@ int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
  * @l: layout, NULL for v1
  * @number: any number
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: A constant string, such as "Strided"; NULL for an invalid number.
  */
 const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number);

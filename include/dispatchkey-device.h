@@ -132,7 +132,7 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
  * as in PyTorch since 2.7: if PrivateUse1 is bound to a name, this name in capitals
  * replaces PRIVATEUSEONE, as in "AutogradEDU".
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: the name is unknown (reason PARSE_KEY) or NULL (reason NULL_ARGUMENT)
@@ -153,7 +153,7 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
  *
  * Equivalent to PyTorch's _dispatch_key_for_device().
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: the device is unknown (reason BAD_DEVICE_TYPE), has an index, such as

@@ -145,9 +145,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
  * For example " [call] op=[my::add], key=[AutogradCPU]", indented by one more space
  * for each level of nesting.
  *
- * Exists in userspace and on bare metal, but not in the kernel module.
- *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The length of the whole line, as snprintf().
  */
 size_t dk_trace_line(const struct dk_hook_info *info, char *buf, size_t size);

@@ -46,7 +46,7 @@ enum dk_key_kind {
  * lists the layouts. "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are
  * the same layouts with a trimmed table (see dk_table_index()).
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The layout, which is never freed, or NULL (reasons BAD_LAYOUT, NULL_ARGUMENT).
  */
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
@@ -57,7 +57,7 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
  *
  * Layouts with a trimmed table are skipped.
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The next layout, or NULL at the end.
  */
 const struct dk_layout *dk_layout_next(const struct dk_layout *l);
@@ -71,7 +71,7 @@ const struct dk_layout *dk_layout_next(const struct dk_layout *l);
  * Use it for a build of PyTorch that has no built-in layout. A text with the name of a
  * built-in layout must have the same keys as that layout.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The layout, to be freed with dk_layout_free(); or NULL (reasons
  * LAYOUT_LINE, LAYOUT_WORD, LAYOUT_NAME, LAYOUT_TWICE, LAYOUT_LACKS, LAYOUT_SIZE,
  * LAYOUT_BLOCK, LAYOUT_TAKEN, NULL_ARGUMENT, NO_MEMORY).
@@ -84,7 +84,7 @@ struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why);
  *
  * A registry that uses the layout keeps it until the registry is freed.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  */
 void dk_layout_free(struct dk_layout *l);
 
@@ -95,7 +95,7 @@ void dk_layout_free(struct dk_layout *l);
  *	if @size is 0
  * @size: size of @buf in bytes
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The length of the whole text, as snprintf().
  */
 size_t dk_layout_describe(const struct dk_layout *l, char *buf, size_t size);
@@ -120,7 +120,7 @@ enum dk_layout_knowledge {
  * dk_layout_knows() - what is known of a layout besides its bits and names
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: Flags of enum dk_layout_knowledge.
  */
 unsigned int dk_layout_knows(const struct dk_layout *l);
@@ -129,7 +129,7 @@ unsigned int dk_layout_knows(const struct dk_layout *l);
  * dk_layout_name() - the name of a layout
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: A constant string, such as "v1".
  */
 const char *dk_layout_name(const struct dk_layout *l);
@@ -138,7 +138,7 @@ const char *dk_layout_name(const struct dk_layout *l);
  * dk_layout_backends() - the number of backends of a layout
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The number; backends are numbered from 1.
  */
 unsigned int dk_layout_backends(const struct dk_layout *l);
@@ -147,7 +147,7 @@ unsigned int dk_layout_backends(const struct dk_layout *l);
  * dk_layout_functionalities() - the number of functionality keys of a layout
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The number, including Undefined, which is key 0.
  */
 unsigned int dk_layout_functionalities(const struct dk_layout *l);
@@ -156,7 +156,7 @@ unsigned int dk_layout_functionalities(const struct dk_layout *l);
  * dk_layout_entries() - the number of entries of a dispatch table
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The number; entry 0 is Undefined's.
  */
 unsigned int dk_layout_entries(const struct dk_layout *l);
@@ -165,7 +165,7 @@ unsigned int dk_layout_entries(const struct dk_layout *l);
  * dk_table_size() - the number of entries of PyTorch's own table
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: dk_layout_entries(), or 8 if the table is trimmed.
  */
 unsigned int dk_table_size(const struct dk_layout *l);
@@ -174,7 +174,7 @@ unsigned int dk_table_size(const struct dk_layout *l);
  * dk_layout_keys() - the end of a layout's key numbers
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The number of the last key, plus 1.
  */
 unsigned int dk_layout_keys(const struct dk_layout *l);
@@ -183,7 +183,7 @@ unsigned int dk_layout_keys(const struct dk_layout *l);
  * dk_layout_full() - the set of all backends and all functionalities
  * @l: layout, NULL for v1
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The set.
  */
 struct dk_keyset dk_layout_full(const struct dk_layout *l);
@@ -195,7 +195,7 @@ struct dk_keyset dk_layout_full(const struct dk_layout *l);
  *
  * Equivalent to PyTorch's toFunctionalityKey().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The functionality key: the building block for a per-backend runtime key,
  * the key itself for a functionality key, 0 for an alias key.
  */
@@ -208,7 +208,7 @@ unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key);
  *
  * Equivalent to PyTorch's toBackendComponent().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The backend of a per-backend runtime key, 0 for any other key.
  */
 unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
@@ -218,7 +218,7 @@ unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
  * @l: layout, NULL for v1
  * @key: any number
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: Its kind.
  */
 enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key);
@@ -227,7 +227,7 @@ enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key);
  * dk_kind_name() - the name of a kind of key
  * @kind: one of enum dk_key_kind
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: A constant string, such as "building-block".
  */
 const char *dk_kind_name(unsigned int kind);
@@ -240,7 +240,7 @@ const char *dk_kind_name(unsigned int kind);
  * Context: Any.
  * Return: The set. A per-backend runtime key has the bits of its functionality and
  * its backend. A building block has only the bit of its functionality. Undefined
- * and alias keys have none (see dk_alias_set()).
+ * and alias keys have none (see dk_alias_set(), which is not in the kernel module).
  */
 struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
 
@@ -251,7 +251,7 @@ struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
  *
  * Like DK_BACKEND_BIT(), but for any layout.
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The set with only this bit. It contains no key, because it has no
  * functionality. The empty set for an invalid number.
  */
@@ -262,7 +262,7 @@ struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend)
  * @l: layout, NULL for v1
  * @key: any number
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The entry; 0 for Undefined and alias keys; the entry of the first backend for
  * a building block.
  */
@@ -298,7 +298,7 @@ unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionalit
  * @l: layout, NULL for v1
  * @functionality: a functionality key
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 1 for a building block, else 0.
  */
 int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
@@ -312,7 +312,7 @@ int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
  * for the building blocks of these keys (DK_KIND_BUILDING_BLOCK). Equivalent to PyTorch's
  * isBackendDispatchKey().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 1 or 0.
  */
 int dk_is_backend_key(const struct dk_layout *l, unsigned int key);
@@ -334,7 +334,7 @@ char *dk_key_name(const struct dk_layout *l, unsigned int key,
  * @l: layout, NULL for v1
  * @backend: its number
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: A constant string such as "CPUBit". A few names have no "Bit" at the end
  * ("MTIA"), as in PyTorch. "UNKNOWN_BACKEND_BIT" for an invalid number.
  */
@@ -373,7 +373,7 @@ int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags
  * @backend: set to the number
  * @why: filled on failure; may be NULL
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 0, or -EINVAL (reason PARSE_BACKEND).
  */
 int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
@@ -461,7 +461,7 @@ DK_INLINE struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
  * @keys: the keys
  * @n: number of keys
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The union of their dk_key_set(); the empty set if @n is 0.
  */
 struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
@@ -485,7 +485,7 @@ int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int k
  *
  * Equivalent to PyTorch's indexOfHighestBit().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The position, counted from 1; 0 if the set is empty.
  */
 unsigned int dk_keyset_highest_bit(struct dk_keyset ks);
@@ -509,7 +509,9 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @b: the other set
  *
  * Backend bits count, too: {AutogradCPU} and {CPU} have the bit of backend CPU in common.
- * The result is meaningful only if dk_keyset_has_any_valid() is true for @b.
+ * The result is meaningful only if dk_keyset_has_any_valid() is true for @b: @b must not
+ * have both a backend and a building block other than NestedTensor. The kernel module does
+ * not have dk_keyset_has_any_valid().
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -527,7 +529,7 @@ DK_INLINE int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
  * False if @b has both a backend and a building block other than NestedTensor, otherwise true.
  * PyTorch's debug builds assert that it is true.
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 1 or 0.
  */
 int dk_keyset_has_any_valid(const struct dk_layout *l, struct dk_keyset b);
@@ -576,7 +578,7 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
  * @l: layout, NULL for v1
  * @key: the key
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: All functionalities below @key's, all backends, and PythonDispatcher. For
  * Undefined and alias keys the highest backend is missing, as in PyTorch's
  * FULL_AFTER.
@@ -588,7 +590,7 @@ struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The functionality key, 0 if there is none. Bits outside of the layout are
  * ignored.
  */
@@ -599,7 +601,7 @@ unsigned int dk_keyset_functionality(const struct dk_layout *l, struct dk_keyset
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: Its number, 0 if there is none.
  */
 unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
@@ -624,7 +626,7 @@ unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The entry of dk_keyset_key(). For a per-backend functionality without a
  * backend it is the entry of the first backend, as in PyTorch.
  */
@@ -640,7 +642,7 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
  * ADInplaceOrView, AutogradOther, AutogradCPU. A call with any other key fails with
  * -ENOSYS. Trimming does not change sets, names, dk_keyset_slot() or dk_keyset_next().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: dk_keyset_slot() if the table is not trimmed. Otherwise 0 to 7, or -1 if the
  * table has no entry for the set.
  */
@@ -652,7 +654,7 @@ int dk_table_index(const struct dk_layout *l, struct dk_keyset ks);
  * @ks: the set
  * @slot: table entry of the previous key, 0 to begin
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The next table entry (see dk_slot_key()), or 0 at the end.
  */
 unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
@@ -666,7 +668,7 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
  * Functions at some alias keys also serve Undefined. Undefined has no bit, so the set does not
  * show this. Equivalent to PyTorch's getRuntimeDispatchKeySet().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The set; dk_key_set() for a key that is not an alias.
  */
 struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
@@ -681,7 +683,7 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * bits, and every set contains the empty set. Equivalent to PyTorch's
  * isIncludedInAlias().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 1 or 0; 0 for Undefined.
  */
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key);
@@ -693,7 +695,7 @@ int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key
  *
  * Equivalent to PyTorch's getBackendKeySetFromAutograd().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The set; empty for other keys, and for AutogradHIP, AutogradVE and
  * AutogradMTIA.
  */
@@ -706,7 +708,7 @@ struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int
  *
  * Equivalent to PyTorch's getAutogradRelatedKeySetFromBackend().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: ADInplaceOrView, and the backend's autograd key or AutogradOther.
  */
 struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int backend);
@@ -718,7 +720,7 @@ struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int 
  *
  * Equivalent to PyTorch's getAutocastRelatedKeySetFromBackend().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The set of the autocast key, or the empty set if there is none.
  */
 struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int backend);
@@ -730,7 +732,7 @@ struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int 
  * @ks: set to the keyset
  * @why: filled on failure; may be NULL
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 0; -ENOENT (reason BAD_CONSTANT); -EINVAL (reason NULL_ARGUMENT); -EOPNOTSUPP
  * (reason NO_SETS) for autogradother_backends if the layout's set is unknown.
  */
@@ -744,7 +746,7 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
  * @inference: 1 for inference mode, which removes the autograd keys and
  *	ADInplaceOrView; otherwise 0
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The keyset that PyTorch gives a new tensor (SEMANTICS 4.6). It is @ks without
  * the Python keys, and with the autocast key of its highest backend. Outside of inference
  * mode it also has ADInplaceOrView and the autograd keys of that backend.
@@ -758,7 +760,7 @@ struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
  *
  * Equivalent to PyTorch's highestPriorityBackendTypeId().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The key, 0 if there is none.
  */
 unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
@@ -771,7 +773,7 @@ unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
  * Also skips Python, PythonTLSSnapshot and, in some layouts, more keys (SEMANTICS 4.5).
  * Equivalent to PyTorch's legacyExtractDispatchKey().
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The key, 0 if there is none.
  */
 unsigned int dk_legacy_extract(const struct dk_layout *l, struct dk_keyset ks);

@@ -106,7 +106,7 @@ struct dk_handle {
  * DEF and FRAGMENT libraries need a namespace and must have no key. A namespace can
  * have one DEF library (SEMANTICS 8.2).
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: the size, kind, namespace, key or provider is invalid
@@ -123,7 +123,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
  * Releases all registrations at once. The library may be registered again. Unregistering
  * the provider also unregisters the library.
  *
- * Context: Process context, sleeps until the running calls return.
+ * Context: Process context, sleeps until the running calls return. Not in the kernel module.
  * Return: 0, -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_library_unregister(struct dk_library *lib);
@@ -140,7 +140,7 @@ int dk_library_unregister(struct dk_library *lib);
  *
  * In userspace the schema is parsed; on bare metal only its name is read.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: @lib is an IMPL library, the namespace is another one, or as dk_op_define()
@@ -163,7 +163,7 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
  * @h: set to a handle that releases both; may be NULL
  * @why: filled on failure; may be NULL
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -EINVAL, -EEXIST, -EBUSY, -EPROTOTYPE, -EPROTO, -ENOMEM or -ESHUTDOWN as
  * dk_library_def() and dk_library_impl().
  */
@@ -181,7 +181,7 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  * @why: filled on failure, and on success with reason OVERRIDE as in
  *	dk_impls_register(); may be NULL
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: the namespace or the key differs from the library's, or as
@@ -201,7 +201,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
  * @h: set to a handle that unregisters the fallback; may be NULL
  * @why: filled on failure; may be NULL
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
  * * -EINVAL: the library is of another kind, there is no key, or as
@@ -223,7 +223,7 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * its registration. This function then waits for the running calls of all functions that
  * the library's provider has unregistered.
  *
- * Context: Process context, sleeps until the running calls return.
+ * Context: Process context, sleeps until the running calls return. Not in the kernel module.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as
  * dk_provider_unregister().
  */

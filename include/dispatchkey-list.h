@@ -2,6 +2,8 @@
 /*
  * Lists the contents of a registry: its size, backends, devices, providers and
  * limits. Included by <dispatchkey.h>.
+ *
+ * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
 #ifndef _DISPATCHKEY_LIST_H
 #define _DISPATCHKEY_LIST_H
@@ -38,7 +40,7 @@ struct dk_counts {
  * @reg: the registry, NULL for the default one
  * @counts: filled with the numbers; set @counts->size first
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_counts(struct dk_registry *reg, struct dk_counts *counts);
@@ -78,7 +80,7 @@ struct dk_backend_info {
  * @backend: its number, 1 to dk_layout_backends()
  * @info: filled with the backend; set @info->size first
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENOENT (no such backend), -EINVAL (size), -ENOMEM.
  */
 int dk_registry_backend(struct dk_registry *reg, unsigned int backend,
@@ -116,7 +118,7 @@ struct dk_device_info {
  * @device: its number
  * @info: filled with the device; set @info->size first
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENODEV, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_device(struct dk_registry *reg, __u32 device,
@@ -132,7 +134,7 @@ int dk_registry_device(struct dk_registry *reg, __u32 device,
  * Every device that is registered during the whole walk is returned exactly once,
  * even if other devices are added or removed during the walk.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_next_device(struct dk_registry *reg, __u32 after,
@@ -173,7 +175,7 @@ struct dk_provider_info {
  *	begin
  * @info: filled with the provider; set @info->size first
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
@@ -204,7 +206,7 @@ struct dk_limit {
  * The limits are "private-backends", "devices", "arguments" (that the declaration of an
  * operator describes) and "name-length".
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_limit(struct dk_registry *reg, unsigned int i, struct dk_limit *limit);

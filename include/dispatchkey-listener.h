@@ -87,7 +87,7 @@ struct dk_listener {
  * events are reported later as DK_EVENT_LOST. Corresponds to PyTorch's
  * addRegistrationListener() (SEMANTICS 8.1), which does not report functions.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -EINVAL (size, no function), -EEXIST (registered), -ENOMEM,
  * -ESHUTDOWN.
  */
@@ -104,7 +104,7 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * takes, and do not call this function from inside a function of a provider that
  * @listener->notify unregisters or drains.
  *
- * Context: Process context, sleeps until the listener has returned.
+ * Context: Process context, sleeps until the listener has returned. Not in the kernel module.
  * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic
  * call.
  */

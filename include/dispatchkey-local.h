@@ -428,7 +428,7 @@ static inline const struct dk_local *dk_local_current(void)
  * If a thread does not call this function, its first call of an operator allocates the record.
  * Once the thread has the record, its calls of operators are async-signal-safe.
  *
- * Context: Any thread, not a signal handler.
+ * Context: Any thread, not a signal handler. Not in the kernel module.
  * Return: 0, or -ENOMEM.
  */
 int dk_thread_init(void);

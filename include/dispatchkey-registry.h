@@ -70,7 +70,7 @@ struct dk_registry *dk_registry_default(void);
  * dk_registry_layout() - the layout of a registry
  * @reg: registry, NULL for the default one
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: The layout.
  */
 const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
@@ -93,7 +93,7 @@ __u64 dk_registry_generation(struct dk_registry *reg);
  * @reg: registry, NULL for the default one
  * @why: filled with the operator's name on failure; may be NULL
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -EILSEQ if an entry differs from the rules, or -ENOMEM.
  */
 int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);

@@ -123,9 +123,7 @@ struct dk_impl_info {
  *	the same key newest first (SEMANTICS 9.1)
  * @info: filled with the registration; set @info->size first
  *
- * Exists in userspace and on bare metal, but not in the kernel module.
- *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENOENT at the end or if @op is NULL, -EINVAL (size).
  */
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
@@ -167,7 +165,7 @@ struct dk_op_info {
  * other operators are added or removed during the walk. Corresponds to PyTorch's
  * _dispatch_get_all_op_names() and _dispatch_find_dangling_impls() (SEMANTICS 9).
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_next_op(struct dk_registry *reg, const char *after,
@@ -223,7 +221,7 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
  *
  * Unlike PyTorch, appends "@DEVICE" to the label of a device's function.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
@@ -237,7 +235,7 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
  * Reads the functions from the published table, and evaluates the rules to find the rule
  * that selected each function.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_op_dump_table(struct dk_op *op, char *buf, size_t size);
@@ -250,7 +248,7 @@ size_t dk_op_dump_table(struct dk_op *op, char *buf, size_t size);
  *
  * Reads the published table. Omits Undefined.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
@@ -267,7 +265,7 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
  * if a C declaration describes the arguments. A functionality is listed unless it is a
  * fallthrough for all backends.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
@@ -283,7 +281,7 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
  * the one that PyTorch prints for such a call. If a published table is wrong, the text is
  * that of dk_invariants_text().
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_missing_text(struct dk_op *op, struct dk_keyset ks, char *buf, size_t size);
@@ -294,7 +292,7 @@ size_t dk_missing_text(struct dk_op *op, struct dk_keyset ks, char *buf, size_t 
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size);
@@ -305,7 +303,7 @@ size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text.
  */
 size_t dk_invariants_text(struct dk_op *op, char *buf, size_t size);
@@ -320,7 +318,7 @@ size_t dk_invariants_text(struct dk_op *op, char *buf, size_t size);
  *
  * Sorted by name; includes operators that are not defined.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text, or -ENOMEM with an empty text.
  */
 long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, size_t size);
@@ -331,7 +329,7 @@ long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, 
  * @buf: filled with the texts of dk_op_dump(), concatenated
  * @size: size of @buf in bytes, may be 0
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: The length of the text, or -ENOMEM with an empty text.
  */
 long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
@@ -346,7 +344,7 @@ long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
  *
  * Ignores functions of devices. Equivalent to PyTorch's hasKernelForDispatchKey().
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 1, 0, -EINVAL (no such key), or -ENOENT (reason NO_OPERATOR: @op is NULL).
  */
 int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
@@ -358,7 +356,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
  *
  * Ignores functions of devices. Equivalent to PyTorch's hasKernelForAnyDispatchKey().
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 1 or 0; 0 also if @op is NULL.
  */
 int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
@@ -373,7 +371,7 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
  * Also true for an ambiguous entry. Equivalent to PyTorch's
  * hasComputedKernelForDispatchKey().
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 1, 0, -EINVAL (no such key, an alias key), or -ENOENT (reason NO_OPERATOR: @op
  * is NULL).
  */
@@ -385,7 +383,7 @@ int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why);
  * @key: a runtime key, building block or alias key
  * @why: filled on failure; may be NULL
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 1, 0, -EINVAL (no such key) or -ENOENT (reason NO_IMPL: nothing is registered
  * at the key; NO_OPERATOR: @op is NULL).
  */
@@ -398,7 +396,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
  *
  * Builtin fallbacks (DK_REGISTRY_BUILTINS) are included.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 1 or 0.
  */
 int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key);
@@ -411,7 +409,7 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key);
  * dk_registry_check() does this for all operators; dk_invariants_text() gives
  * details.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Not in the kernel module.
  * Return: 0, -EILSEQ, or -ENOENT (reason NO_OPERATOR: @op is NULL).
  */
 int dk_op_check(struct dk_op *op, struct dk_diag *why);

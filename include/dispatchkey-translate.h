@@ -88,7 +88,7 @@ struct dk_translation {
  * Each backend, building block and runtime key is looked up by name.
  * dk_translation_next() reports differences.
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  */
 void dk_translate(struct dk_translation *t, const struct dk_layout *from,
 		  const struct dk_layout *to, struct dk_keyset ks);
@@ -102,7 +102,7 @@ void dk_translate(struct dk_translation *t, const struct dk_layout *from,
  * keys of the set by rising priority, then ADDED, ALONE and TOP. If there are no notes,
  * translating back gives the same set.
  *
- * Context: Any.
+ * Context: Any. Not in the kernel module.
  * Return: 1; 0 at the end; -EINVAL (size).
  */
 int dk_translation_next(struct dk_translation *t, struct dk_note *note);

@@ -2,10 +2,10 @@
 /*
  * dispatchkey: route an operation to the right device's function.
  *
- * The prototypes are the same in the kernel, in userspace and on bare metal. The
- * module exports the functions that drivers use (kmod/exports.c). It lacks the functions
- * that only users of PyTorch need: those for layouts other than v1, libraries, listeners
- * and dumps, for example.
+ * The prototypes are the same in the kernel, in userspace and on bare metal. But the
+ * kernel module exports only the functions that drivers use: the list is kmod/exports.c.
+ * It lacks those for other layouts, libraries, listeners and dumps, for example. The
+ * Context of each function that it lacks ends with "Not in the kernel module."
  *
  * The API has five terms. An operator is called. A provider (a driver, runtime or
  * plugin) registers functions for operators. A backend is a bit of a keyset, shared by

@@ -13,7 +13,8 @@ SEMANTICS = ("SEMANTICS with a number names a section of Documentation/semantics
 
 
 class Item:
-    """A comment and the declaration after it."""
+    """A comment and the declaration after it. Functions that only the kernel has are declared
+    "static inline", and other inline functions DK_INLINE."""
 
     def __init__(self, header, comment, behind):
         self.header = header
@@ -27,7 +28,9 @@ class Item:
             self.kind = kind
         else:
             self.kind = "macro" if behind.startswith("#define") else "function"
-        self.inline = "DK_INLINE" in behind.partition("\n")[0]
+        first = behind.partition("\n")[0]
+        self.only_kernel = self.kind == "function" and first.startswith("static inline")
+        self.inline = "DK_INLINE" in first or self.only_kernel
         self.declaration = self.declared(behind)
 
     @staticmethod
@@ -121,6 +124,25 @@ def exported(path):
     return set(re.findall(r"^EXPORT_SYMBOL\w*\((\w+)", path.read_text(encoding="utf-8"), re.M))
 
 
+# The headers that <dispatchkey.h> does not include in the kernel.
+NOT_IN_KERNEL = (CLIENT, "dispatchkey-bare.h", "dispatchkey-schema.h")
+LACKS = "Not in the kernel module."
+
+
+def wrong_context(item, exports):
+    """Returns what is wrong in the Context of a function. It ends with LACKS if the module lacks
+    the function, and not otherwise."""
+    if item.kind != "function" or item.header in NOT_IN_KERNEL:
+        return None
+    lacks = not item.inline and item.name not in exports
+    text = " ".join(f"{item.summary} {item.text} {item.context} {item.returns}".split())
+    if lacks and not " ".join(item.context.split()).endswith(LACKS):
+        return f'{item.name}() is not in kmod/exports.c: its Context must end with "{LACKS}"'
+    if not lacks and LACKS in text:
+        return f'{item.name}() is in the module, but its comment has "{LACKS}"'
+    return None
+
+
 def is_in_module(items, group, exports):
     """Returns whether the module has ITEMS, which have the same name. The module has a function
     that is inline or exported. It has a type or macro if it has a function of the same GROUP, or if
@@ -137,6 +159,8 @@ def body(items, group, exports):
     where = "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" + (
         ", and the module dispatchkey(4)" if is_in_module(items, group, exports)
         else "; not in the module")
+    if items[0].only_kernel:
+        where = "Only in the module dispatchkey(4)"
     if client:
         where = "Client of the module dispatchkey(4) (**libdispatchkey-nl**, ``-ldispatchkey-nl``)"
     header = CLIENT.replace("-", "\\-") if client else "dispatchkey.h"
