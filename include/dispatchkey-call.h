@@ -146,7 +146,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * * -ENOSYS: no function serves the call
  * * -ENOTUNIQ: the call is routed to an ambiguous entry (SEMANTICS 7.6)
  * * -ENODEV: the device is unregistered or offline, and no other function serves the call
- * * -EXDEV: the arguments are on several devices, and the operator allows only one
+ * * -EXDEV: the arguments are on several devices, and the operator allows only one. The
+ *   call is routed first: if no function serves it, it fails with one of the errors above
  * * -ENOENT: the operator is not defined
  * * -EPROTOTYPE: the signature of @decl differs from that of the definition, or @decl is of
  *   another ABI version

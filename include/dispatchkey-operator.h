@@ -111,9 +111,10 @@ struct dk_op_decl {
  *	kernel it may be called wherever rcu_read_lock() may be called, except in NMI, and
  *	its functions must not sleep. In userspace the flag has no other effect. On bare
  *	metal nothing can be unregistered from inside a call of the operator
- * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same device. A
- *	device that is offline or unregistered does not count: a function must check for
- *	objects of such a device itself
+ * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same device;
+ *	otherwise a call that a function would serve fails with -EXDEV. A device that is
+ *	offline or unregistered does not count: a function must check for objects of such
+ *	a device itself
  */
 enum dk_op_flags {
 	DK_OP_ATOMIC = 1,
