@@ -141,7 +141,9 @@ enum dk_op_flags {
  * * -EPROTO: @decl was compiled for another ABI version, or its @size or @call_abi is not
  *   set
  * * -EPROTOTYPE: the signature or schema differs from that of a registered function, or
- *   the C parameters do not match the schema
+ *   the C parameters do not match the schema. An operator keeps its signature while
+ *   it has a definition or function, or is held by dk_op_get(). So another signature is
+ *   also refused while only a handle is left
  * * -EBUSY: the provider is being unregistered; or DK_OP_ATOMIC differs from the previous
  *   definition, and a handle refers to the operator, or it still has functions and was
  *   called through a declaration
