@@ -298,7 +298,7 @@ struct dk_impl {
  * registry's lock before it waits.
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
- * the kernel not from inside a function of an atomic operator.
+ * the kernel not from inside a function of an atomic operator, which is not checked.
  * Return:
  * * 0: success
  * * -EINVAL: the provider, a size, flags, key or name is invalid; an element has no
