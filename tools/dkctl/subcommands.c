@@ -264,7 +264,12 @@ const struct subcommand subcommands[] = {
 		"show which function serves a call, and why",
 		"Shows which function would serve a call of OP, without making the call. Each ARG\n"
 		"stands for an argument of the call. It is the name of a device or a backend, or\n"
-		"a set of keys: names or 0x... SET@DEVICE is a set of keys on a device.\n",
+		"a set of keys: names or 0x... SET@DEVICE is a set of keys on a device.\n"
+		"\n"
+		"If a device has the name of a key or backend, the name means the device. For\n"
+		"the key CPU, then write DispatchKeySet(CPU), and for a backend its key, such as\n"
+		"PrivateUse1. The words include, exclude and explain never mean a device: write\n"
+		"SET@DEVICE, such as PrivateUse1@include.\n",
 		run_live_route, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
 		.examples =
 		"  dkctl route demo::add edu0                     which function is called?\n"
