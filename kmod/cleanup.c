@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregisters what a module leaves registered when it is unloaded. A registration takes no
- * reference on the module, because then the exit function, which unregisters, could never run. What
- * the exit function leaves registered is unregistered here, in all registries, before the module's
- * text is freed. Like dk_provider_unregister(), unregistering here waits for running calls.
+ * Unregisters what a module leaves registered when it is unloaded. The exit function of the module
+ * unregisters. If a registration took a reference on the module, the module could not be unloaded,
+ * and the exit function would never run. So registrations take no reference. What the exit function
+ * leaves registered is unregistered here, in all registries, before the module's text is freed.
+ * Like dk_provider_unregister(), unregistering here waits for running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -71,10 +72,10 @@ static struct dk_registry *visit_one(const struct module *mod)
 }
 
 /*
- * dkc_registry_visit_end() releases the registry's own lock. From then on another thread may pass
- * the checks of dk_registry_free(), while mutex_unlock() is still using the lock here. But
- * dk_registry_free() also takes registries_lock before it frees the registry, so it waits for this
- * function.
+ * dkc_registry_visit_end() releases the registry's own lock. As soon as that lock is released,
+ * another thread may pass the checks of dk_registry_free(). But mutex_unlock() may then still use
+ * memory of the registry. So dk_registry_free() takes registries_lock before it frees the registry,
+ * and thus waits until this function is done.
  */
 static void visit_end(struct dk_registry *reg)
 {
@@ -97,9 +98,9 @@ static bool find_left(struct dk_registry *reg, const struct module *mod, char na
 }
 
 /*
- * Called by the module notifier, with the notifier's lock held. Loading and unloading other
- * modules needs this lock, and may have to wait until the provider's calls have returned. So the
- * messages are printed before the wait.
+ * Called by the module notifier, with the notifier's lock held. This function waits until the
+ * provider's calls have returned. Loading and unloading other modules needs the notifier's lock, so
+ * it waits just as long. The messages are printed before the wait, so that they show the cause.
  */
 void dkc_module_cleanup(const struct module *mod)
 {
@@ -119,7 +120,7 @@ void dkc_module_cleanup(const struct module *mod)
 	}
 }
 
-/* Reports operators to which handles refer, and makes dk_registry_free() free them anyway. */
+/* Reports operators that handles still refer to, and makes dk_registry_free() free them anyway. */
 static void release_operators(struct dk_registry *reg)
 {
 	struct dk_op *op;

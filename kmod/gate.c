@@ -31,7 +31,10 @@
 #include "../lib/core/change/change.h"
 #include "gate.h"
 
-/* If this many calls entered on one CPU are in flight, the next call on that CPU takes a lock. */
+/*
+ * While so many calls that were entered on a CPU are running, the next call on this CPU is added to
+ * the overflow list, which needs a lock.
+ */
 #define GATE_SLOTS	16
 
 struct gate_slot {
@@ -241,7 +244,7 @@ static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 {
 	take_another_slot(storage->gate, storage->entry.reg, op);
 	preempt_enable();
-	__acquire(RCU);		/* for sparse: the caller has begun the section */
+	__acquire(RCU);		/* for sparse: the RCU section began in the caller */
 	rcu_read_unlock();
 	call_map_acquire(storage->gate, storage->entry.reg, _RET_IP_);
 	__might_sleep(__FILE__, __LINE__);
@@ -268,7 +271,7 @@ void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 	}
 	slot_take(free, storage->gate, entry.reg, c->op);
 	preempt_enable();
-	__acquire(RCU);		/* for sparse: the caller has begun the section */
+	__acquire(RCU);		/* for sparse: the RCU section began in the caller */
 	rcu_read_unlock();
 	call_map_acquire(storage->gate, entry.reg, _RET_IP_);
 	__might_sleep(__FILE__, __LINE__);
@@ -421,10 +424,10 @@ static bool any_deferred(const void *prov, dkc_inside_fn match, void *data)
 /* ---- waits --------------------------------------------------------------------- */
 
 /*
- * Reads a slot so that all words belong to one call, although other calls may take and free the
- * slot at the same time. Returns false if the slot is free. Each call increments @seq before it
- * stores other words. So if @seq has the same value before and after the other loads, no word
- * belongs to a later call. The loads pair with the stores in slot_take() and leave_gate().
+ * Reads a slot. All returned words belong to one call, even if other calls take and free the slot
+ * at the same time. Returns false if the slot is free. Each call increments @seq before it stores
+ * other words. So if @seq has the same value before and after the other loads, no word belongs to a
+ * later call. The loads pair with the stores in slot_take() and leave_gate().
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {

@@ -16,11 +16,11 @@
 static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 
 /*
- * Commands run in parallel, and the registry has its own lock. While a command waits for running
- * calls to end, no generic netlink family can be registered. While the registration of a family
- * waits, the kernel starts no command of any family. So DRAIN_TIMEOUT_MS limits the wait for
- * running calls. With resv_start_op 0, the kernel checks the reserved header fields of all
- * commands.
+ * The kernel may run commands in parallel, because the registry has its own lock. While a command
+ * waits for running calls to end, no generic netlink family can be registered. While the
+ * registration of a family waits, the kernel starts no command of any family. So DRAIN_TIMEOUT_MS
+ * limits the wait for running calls. With resv_start_op 0, the kernel checks the reserved header
+ * fields of all commands.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,

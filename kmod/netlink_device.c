@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Defines the commands that list backends, devices and providers, that take backends and devices
- * offline or bring them online, and that release the names of backends.
+ * Defines the commands that list backends, devices and providers. Other commands defined here take
+ * backends and devices offline or bring them online, and release the names of backends.
  */
 #include "netlink.h"
 

@@ -183,7 +183,7 @@ static struct dkc_notifier notifier = { .notify = notify };
 
 /*
  * Takes the oldest event. If no event is queued but events were lost, makes an event with the
- * number of lost events. Otherwise returns false.
+ * number of lost events. Returns false if there is neither.
  */
 static bool event_take(struct dk_nl_event *e)
 {

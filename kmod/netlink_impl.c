@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Registered functions in messages, and the command impl-get, which reports them.
- */
+/* Puts registered functions into messages, and defines the command impl-get, which reports them. */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -76,7 +74,7 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 
 	if (f->key && r->key != nla_get_u32(f->key))
 		return false;
-	/* functions of a device are registered at keys of its backend */
+	/* functions of a device pass, too: they are registered at keys of the device's backend */
 	if (f->backend &&
 	    dk_key_backend(reg->layout, r->key) != nla_get_u32(f->backend))
 		return false;
@@ -153,7 +151,7 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 	do {
 		mutex_lock(&reg->lock);
 		cb->seq = dk_nl_dump_seq(reg->generation);
-		/* also detect a change between here and the first message */
+		/* set NLM_F_DUMP_INTR also if the registry changes before the first message */
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
@@ -294,8 +292,9 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 
 /*
  * Does the same as sort_few(), with counting sort. Returns false if allocation fails. The memory is
- * not charged to the user, because a user over the limit of its control group would sleep with the
- * registry's lock held. The lock also ensures that only one request at a time uses such memory.
+ * not charged to the user's control group. Otherwise, a user over the group's limit would sleep
+ * with the registry's lock held. The lock also ensures that only one request at a time uses such
+ * memory.
  */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
@@ -344,8 +343,8 @@ bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 	const struct dkc_reg *r = impls->reg[i];
 
 	/*
-	 * Check this first. If the key's backend is offline, none of its functions may serve, and
-	 * the loop would visit all newer ones.
+	 * Check this first. If the key's backend is offline, no function at the key may serve, and
+	 * the loop below would visit all functions that are newer than @r.
 	 */
 	if (!dkc_may_serve(r))
 		return false;
@@ -471,7 +470,7 @@ int dispatchkey_nl_impl_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* The position of a dump, which lists all operators and then the backend fallbacks. */
 struct dk_nl_impl_walk {
 	struct dk_nl_walk walk;
-	u32 slot;		/* table entry of the fallback */
+	u32 slot;		/* index of the table entry whose fallbacks are next */
 	u32 is_builtin;		/* the next fallback at @slot is the builtin one */
 };
 

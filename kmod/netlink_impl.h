@@ -43,8 +43,8 @@ int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *
 		       unsigned int key);
 
 /*
- * The functions of an operator, sorted by key. At each key, functions without a device come
- * first, then those of each device. The functions of one device are sorted from newest to
+ * The functions of an operator, sorted by key. At each key, functions without a device come first,
+ * and then those of each device in turn. The functions of one device are sorted from newest to
  * oldest.
  */
 struct dk_nl_impls {
@@ -100,7 +100,10 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
  * is read, one CPU. Sorting the functions of one operator is not split, so it can exceed the limit.
  */
 #define DK_NL_WORK_MAX		4096
-/* The limit for sorting operators by name. The unit is one compared name or one visited slot. */
+/*
+ * The limit for sorting operators by name. The unit is a compared name, or a visited slot of the
+ * table of names.
+ */
 #define DK_NL_ORDER_MAX		2048
 /* How often an answer may be restarted because the registry has changed. */
 #define DK_NL_STARTS_MAX	8

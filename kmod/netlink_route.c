@@ -234,7 +234,8 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /*
  * A dump of steps. Each time the lock is taken, the operator is looked up again. For each part of
- * the dump, @c is set up again. If the generation has changed, the dump ends.
+ * the dump, @c is set up again. If the registry has changed (its generation differs), the dump
+ * ends.
  */
 struct dk_nl_route_request {
 	struct dk_nl_dump dump;
@@ -243,9 +244,9 @@ struct dk_nl_route_request {
 };
 
 /*
- * The position of the dump. All steps are of one @generation. @step counts the steps of the mask
- * and of the rules, and @walk.item counts the steps after these: one for each function, and one for
- * the backend fallback.
+ * The position of the dump. All steps are of one @generation. First come the steps of the dispatch
+ * mask, which tell what fallthroughs remove, and the steps of the rules. @step counts these. Then
+ * comes a step for each function, and one for the backend fallback. @walk.item counts these.
  */
 struct dk_nl_route_walk {
 	struct dk_nl_walk walk;

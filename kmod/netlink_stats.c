@@ -30,7 +30,7 @@ struct dk_nl_stat {
 	const struct dkc_reg *reg;	/* the function, or NULL for missing calls */
 };
 
-/* A value of enum dk_nl_readers. Written under stats_set_lock. */
+/* Who may read the counters: a value of enum dk_nl_readers. Written under stats_set_lock. */
 static u8 readers = DK_NL_READERS_ALL;
 /* Serialises stats-set: a request that fails must restore the previous value of readers. */
 static DEFINE_MUTEX(stats_set_lock);
@@ -57,7 +57,7 @@ bool dk_nl_calls(struct dkc_calls *c)
 
 	do {
 		mutex_lock(&reg->lock);
-		/* restart the sum after a change, because it may lack functions that are new */
+		/* restart the sum after a change, which may have added functions */
 		if (c->provider && reg->generation != generation && c->starts < DK_NL_STARTS_MAX)
 			c->times_counted = 0;
 		generation = reg->generation;
@@ -119,7 +119,10 @@ static int stats_switch(struct genl_info *info, bool on)
 	return err ? dk_nl_deny(info->extack, reset, why.text, err) : 0;
 }
 
-/* If the request fails, leaves the readers unchanged. */
+/*
+ * Switches the counters, and sets who may read them. If the request fails, the same users as before
+ * may read them.
+ */
 static int stats_set(struct genl_info *info, bool on)
 {
 	const struct nlattr *attr = info->attrs[DK_A_STATS_READERS];

@@ -40,15 +40,17 @@ struct dk_nl_table_walk {
 	u32 device;		/* the result of table_device() */
 };
 
-/* Returns the cost of an evaluation. It is limited, so that sums do not overflow. */
+/*
+ * Returns the cost of applying the rules to one entry. It is limited, so that sums do not overflow.
+ */
 static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
 {
 	return min_t(u32, dkc_evaluation_work(op, dev), DK_NL_WORK_MAX);
 }
 
 /*
- * Finds the end of a run and what serves the run, in the table of @dev or, if @dev is NULL, in the
- * operator's own table. Returns -EAGAIN if the lock must be released before the end is found.
+ * Finds the end of a run, and what serves the run. Reads the table of @dev. If @dev is NULL, reads
+ * the operator's own table. Returns -EAGAIN if the lock must be released before the end is found.
  */
 static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 		   const struct dkc_device *dev, struct dkc_pick *pick)
@@ -70,8 +72,8 @@ static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 }
 
 /*
- * Advances to the next run. Accounts for two evaluations that run_end() did not account for: the
- * first entry of the run, and the entry after the run.
+ * Advances to the next run. Accounts for two evaluations that run_end() did not account for: that
+ * of the first entry of the run, and that of the entry after the run.
  */
 static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
 		    const struct dkc_device *dev)

@@ -28,8 +28,9 @@
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
 /*
- * The interval of notices in milliseconds, the same as that of the kernel's message
- * "waiting for %s to become free". kmod/gate.c has the two functions below.
+ * While a thread waits for a call to return, dkc_notice_wait() reports the call every DKC_NOTICE_MS
+ * milliseconds. The kernel's message "waiting for %s to become free" has the same interval.
+ * kmod/gate.c has the two functions below.
  */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
