@@ -219,9 +219,9 @@ static __u32 expected(__u32 n)
 }
 
 /*
- * Prints the function that served a call. @r is the route of the call, and @device is the device
- * that the call returned. If a registration changed between the call and the query of the route,
- * these may not match. Then prints only @device.
+ * Prints the function that served a call. @device is the device that the call returned, and @r is a
+ * route that was queried after the call. If a registration changed in between, the route may lead
+ * to another device. Then prints only @device.
  */
 static void print_served(__u32 device, const struct dk_client_route *r)
 {
@@ -458,7 +458,10 @@ static void print_table(const char *name, const char *cells)
 	putchar('\n');
 }
 
-/* Prints the keys with a single entry, grouped by function: a letter, then its keys. */
+/*
+ * Prints the keys with one entry for all backends, such as Tracer: each function's letter, then the
+ * keys that it serves.
+ */
 static void print_singles(const char *op, struct legend *l)
 {
 	char cells[DK_NUM_FUNCTIONALITIES], kinds[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ?-.";
@@ -696,7 +699,10 @@ static int do_counts(int argc, char **argv)
 #define MAX_PLACES	8
 #define MAX_THREADS	64
 
-/* The places of the objects. In a tally, by[places] counts calls that the CPU served. */
+/*
+ * The objects, one on each place. In struct tally, by[i] counts the calls that the device of object
+ * i served, and by[places] those that the CPU served.
+ */
 struct load {
 	const char *on[MAX_PLACES];
 	__u32 device[MAX_PLACES];

@@ -345,7 +345,7 @@ static int client_call_queue(struct client_obj *dst, struct client_obj *src,
 	init_completion(&batch->ended);
 	client_submit(batch, req->n, dst, src, req);
 	if (!atomic_dec_and_test(&batch->left))
-		/* not killable: a copy uses its objects to the end; 16 of 64 KiB take a minute */
+		/* not killable: the copies use the objects; 16 copies of 64 KiB take a minute */
 		wait_for_completion(&batch->ended);
 	req->copied = atomic_read(&batch->copied);
 	req->error = batch->err;

@@ -129,7 +129,7 @@ struct dk_client_entry {
  * @n: number of objects
  * @err: set to 0, or the negative errno that a call would return
  * @raw: set to the union of the objects' keysets
- * @effective: set to that union with the local state and the mask applied
+ * @effective: set to the effective set: @raw after the local state and fallthroughs are applied
  * @key: set to the key that the call is routed by
  * @entry: set to the function
  */

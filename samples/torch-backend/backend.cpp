@@ -144,7 +144,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 		TORCH_WARN("backward() will not work on cards, because it was called before the "
 			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
-	/* For these, PyTorch's functions for all backends fail on cards, or without elements. */
+	/* PyTorch's functions for all backends fail for these, on cards or for empty tensors. */
 	for (const char *name : { "conj_physical_", "native_group_norm" })
 		m.impl(name, torch::CppFunction::makeFromBoxedFunction<&route>());
 }

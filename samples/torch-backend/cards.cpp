@@ -48,7 +48,7 @@ static void drain()
 		try {
 			one.finish();
 		} catch (...) {
-			/* code that uses the result would have received the exception */
+			/* no code has used the result, or it would have received the exception */
 		}
 	}
 }

@@ -73,9 +73,9 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 }
 
 /*
- * Queues the work on the card that the call was routed to. If the call was not routed to a card,
- * because the card of its tensors is unplugged, runs the work now, on the host. Before that, waits
- * for work that is still queued on a card that is being unplugged.
+ * Queues the work on the card that the call was routed to. If the card of the tensors is unplugged,
+ * the call was routed to the host. Then waits for work that is still queued on a card that is being
+ * unplugged, and runs the new work now, on the host.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)
