@@ -71,7 +71,7 @@ struct request {
 struct term {
 	const char *name;		/* including its values: "set NAME offline", "-j, --json" */
 	const char *what;		/* one or more lines */
-	const char *kind;		/* the word of the usage that it can replace, or NULL */
+	const char *kind;		/* the usage's placeholder that it can replace, or NULL */
 };
 
 struct subcommand {
@@ -175,7 +175,7 @@ bool table_entries(const struct dk_layout *l, unsigned int f, unsigned int *firs
 const char *key_c_name(const struct dk_layout *l, unsigned int key);
 bool key_of_c_name(const struct dk_layout *l, const char *name, unsigned int *key);
 
-/* key.c: describes the class of a key in words */
+/* key.c: describes in words what kind of key it is */
 void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t size);
 /* True if the value is a key, and not a gap or a sentinel. */
 bool is_key(const struct dk_layout *l, unsigned int key);

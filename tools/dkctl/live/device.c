@@ -22,7 +22,10 @@ static void json(struct request *q, const struct dk_nl_device *d)
 	json_end(&j);
 }
 
-/* Prints the state of a device. It serves no calls while its backend is offline. */
+/*
+ * Prints the state of a device, or that its backend is offline, because then an online device
+ * serves no calls.
+ */
 static void put_state(struct columns *l, const struct dk_nl_device *d)
 {
 	if (d->state == DK_NL_STATE_ONLINE && d->backend_state != DK_NL_STATE_ONLINE)

@@ -56,8 +56,8 @@ static int find_layout(struct live *v)
 }
 
 /*
- * Binds the private backends to their names in a local registry. A registry cannot have a layout
- * without tables. With such a layout, keys have the names of the layout.
+ * Binds the private backends to their names in a local registry. If the kernel's layout describes
+ * no tables, there is no local registry, and keys have the names of the layout.
  */
 static int bind_names(struct live *v)
 {

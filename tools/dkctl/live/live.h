@@ -29,8 +29,9 @@ LIVE_SUBCOMMANDS(DECLARE_LIVE)
  */
 struct dk_nl *client(struct live *v);
 /*
- * True if the module is loaded. Without a netlink family, it then answers only in another network
- * namespace. While it is being loaded or unloaded, it may have no family either.
+ * True if the module is completely loaded. If a process then finds no netlink family of the module,
+ * the process is in a network namespace in which the module does not answer. False while the module
+ * is being loaded or unloaded: then there may be no family, either.
  */
 bool module_is_live(void);
 /* Report that the module is not available, or that it refused a request. */

@@ -29,7 +29,7 @@ static void put_time(const struct dk_nl_event *e, const char *format, char *buf,
 
 /* ---- JSON: one object per line ---------------------------------------------------- */
 
-/* Prints a number that is 0 if it is unknown. */
+/* Prints a number, or null if it is 0, which means unknown. */
 static void json_known(struct json *j, const char *name, unsigned long long n)
 {
 	if (n)

@@ -110,7 +110,7 @@ static int parse_object(struct call *c, const char *word, struct dk_nl_obj *obj)
 	return is_mistyped(c, word) ? fail_argument(c, word) : parse_set(c->v, word, &obj->ks);
 }
 
-/* Adds a set to the default local state. */
+/* Parses a set, and adds it to that of the default local state. */
 static int parse_local(struct call *c, const char *word, const char *constant,
 		       struct dk_keyset *ks, __u32 *has)
 {

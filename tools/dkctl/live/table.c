@@ -85,7 +85,7 @@ static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 	return status;
 }
 
-/* Reports which of the two names does not exist. */
+/* Reports which name does not exist: that of the operator or that of the device. */
 static int fail_table(struct live *v, int err, const struct grid *g)
 {
 	const struct dk_nl_op *op;
