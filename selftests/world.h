@@ -113,7 +113,10 @@ static inline int w_start(struct w_thread *t, const char *name,
 
 static inline void w_join(struct w_thread *t)
 {
-	/* a thread that is stopped before its first step never runs */
+	/*
+	 * wait until the thread runs: kthread_run() starts it, but if it is stopped before, it
+	 * never runs
+	 */
 	wait_for_completion(&t->begun);
 	kthread_stop(t->task);
 }

@@ -74,11 +74,11 @@ long dk_test_allocs(void)
 {
 	long n;
 
-	/* an increment and a decrement read @in_use with full ordering */
+	/* read @in_use with full ordering, by an increment and a decrement */
 	atomic_long_inc_return(&in_use);
 	n = atomic_long_dec_return(&in_use);
 #ifndef __KERNEL__
-	/* in the kernel, kvfree_rcu() has already subtracted the objects that it frees later */
+	/* do not count memory that is freed later; in the kernel, kvfree_rcu() has subtracted it */
 	n -= dk_test_retired();
 #endif
 	return n;

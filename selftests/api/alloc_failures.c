@@ -95,7 +95,8 @@ static unsigned int each_fails(int (*act)(void), const char *culprit, unsigned i
 
 /*
  * Undoes the change while all allocations fail. All queries must return the same as before the
- * change: if a table is missing, the rules give the result.
+ * change, even for an operator whose table could not be built: without a table, the rules give the
+ * result.
  */
 static bool undo_without_memory(const struct scenario *s, u64 answers, long before)
 {
@@ -235,8 +236,8 @@ static void undone(int (*act)(void), const char *culprit)
 }
 
 /*
- * Checks refused changes while a fallthrough for a backend's key and a fallback that does not
- * serve atomic operators are registered.
+ * Registers a fallthrough at a backend's key, and a fallback that does not serve atomic operators.
+ * Then each of several changes is refused, and must be undone completely.
  */
 static void refused_changes_are_undone_with_fallbacks(void)
 {

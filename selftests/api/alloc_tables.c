@@ -98,8 +98,9 @@ static void tables_are_built_after_the_drain(void)
 }
 
 /*
- * The first drain stops building tables when an allocation fails. Then the table of names grows, so
- * that the operators are in other slots. The next drain must find and build all missing tables.
+ * The first drain stops building tables when an allocation fails. Then the table of names grows,
+ * which moves the operators to other slots of this table. The next drain must find and build all
+ * missing tables.
  */
 static void next_drain_builds_the_rest(void)
 {
@@ -220,7 +221,10 @@ static void fallback_unregisters_without_memory(void)
 	r_close();
 }
 
-/* If a definition with a function is refused, calls never find the operator defined. */
+/*
+ * A definition together with a function is refused. Calls must not find the operator defined, not
+ * even for a short time.
+ */
 static void refused_entry_is_never_defined(void)
 {
 	struct dk_impl early;

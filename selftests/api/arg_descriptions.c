@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Boxed functions receive the description of the arguments from the definition. */
+/*
+ * Tests which description of the arguments a boxed function receives: the caller's, or that of the
+ * operator's definition.
+ */
 #include "alloc.h"
 #include "test.h"
 
@@ -178,7 +181,7 @@ static void struct_of_another_layout_is_refused(void)
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	x = t_obj(DK_KEY_BITS(DK_CUDA));
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
-	/* also if the signatures are equal, because the struct was packed by @param */
+	/* refused even if the signatures are equal, because the struct was packed by @param */
 	decl.sig = parcel_op.sig;
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	decl.sig = NULL;
@@ -370,7 +373,10 @@ static void boxed_function_gets_matching_description(void)
 	own.param = foreign;
 	CHECK_INT(kind_seen(&parcel_op, &own), DK_ARG_OBJECT);
 	CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
-	/* without one of the signatures, the description of the caller is used, if there is one */
+	/*
+	 * if the caller or the definition has no signature, the caller's description is used, if
+	 * any
+	 */
 	untyped_own.param = foreign;
 	untyped_own.sig = NULL;
 	CHECK_INT(kind_seen(&parcel_op, &untyped_own), DK_ARG_POINTER);

@@ -87,7 +87,7 @@ static void call_uses_keys_of_all_list_elements(void)
 	op = t_get("arguments::cat");
 	cuda.dk = dk_obj_on(DK_BACKEND_CUDA, number);
 	many[0] = &cpu;
-	many[ARRAY_SIZE(many) - 1] = NULL;	/* an earlier run may have set it */
+	many[ARRAY_SIZE(many) - 1] = NULL;	/* an earlier run of this test has set it */
 	CHECK_INT(cat_at(op, &local, many, ARRAY_SIZE(many), NULL, &device), -ENOSYS);
 	CHECK_INT(cat_at(op, &local, NULL, 0, NULL, &device), -ENOSYS);
 	/* the last element also decides the device */

@@ -116,7 +116,9 @@ static void all_types_in_one_chain(void)
 	CHECK_INT(trace, 321);
 }
 
-/* FULL_AFTER of every key, even of PythonDispatcher itself, contains PythonDispatcher. */
+/*
+ * dk_call_below() always contains PythonDispatcher, even in a function at this key, as in PyTorch.
+ */
 static int on_dispatcher(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	struct dk_keyset below = dk_call_below(c);
@@ -170,7 +172,7 @@ static void adapter_checks_the_signature(void)
 	dk_op_put(other);
 }
 
-/* SEMANTICS 8.3: the function at exactly this key serves, or the fallback of the key's slot. */
+/* SEMANTICS 8.3: the function at exactly this key serves, or the fallback of the key's entry. */
 static void call_for_one_key(void)
 {
 	static const struct dk_impl fallback = DK_FALLBACK(DK_PYTHON, on_any);
@@ -184,7 +186,10 @@ static void call_for_one_key(void)
 	CHECK_OK(dk_fallback_register(&prov, &none, &t_why));
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &x, &trace));
 	CHECK_INT(trace, 1);
-	/* a function at an alias key serves the alias key itself, but no key of the alias's set */
+	/*
+	 * a function at an alias key serves the alias key itself, and none of the keys it stands
+	 * for
+	 */
 	trace = 0;
 	CHECK_OK(chain_for_key(op, &local, DK_AUTOGRAD, &x, &trace));
 	CHECK_INT(trace, 21);
@@ -258,8 +263,8 @@ static void redispatch_from_outside(void)
 }
 
 /*
- * SEMANTICS 8.3: callBoxedForDispatchKey() takes the fallback of the key's slot. The slot of
- * a building block is that of its first backend.
+ * SEMANTICS 8.3: callBoxedForDispatchKey() takes the fallback of the key's table entry. The entry
+ * of a building block is that of its first backend.
  */
 static void one_building_block(unsigned int flags)
 {
@@ -378,7 +383,10 @@ static void atomic_boxed_functions(void)
 	dk_op_put(atomic);
 }
 
-/* A function is of one type only. The operator's declaration must be able to call that type. */
+/*
+ * A plain function cannot be boxed, a fallthrough or a fallback as well. Boxed calls reach it
+ * through the member unbox_plain of its declaration, which must be set.
+ */
 static void plain_functions_are_refused(void)
 {
 	struct dk_impl impl = DK_IMPL_PLAIN(chain, DK_CUDA, on_cpu), bad = impl;

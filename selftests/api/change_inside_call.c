@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The registry changes in the middle of a call. The call stops where it accesses a
- * protected page. This is the page of the caller's struct dk_impl, which the rules read, or
- * the page of the slots, which the fast path writes. The signal handler makes the change. The
- * result of the call must be correct for the state of the registry before the change, after
- * the change, or between two steps of the change. Userspace only.
+ * The registry changes in the middle of a call. The call stops where it accesses a protected page.
+ * In some tests, the page has the caller's struct dk_impl, which the rules read. In others, it has
+ * the thread's slots, which the fast path writes. The signal handler makes the change. The result
+ * of the call must be correct for one of the states that the registry had during the call.
+ * Userspace only.
  */
 #include "test.h"
 
@@ -338,7 +338,7 @@ static void array_changes_at_one_instant(void)
 	end();
 }
 
-/* ---- a change before the slot of a call keeps the table --------------------------- */
+/* ---- a change before the slot of a call protects the table ------------------------ */
 
 /* Registers first, so that no new table is allocated in the memory of the table that was read. */
 static void replace_old(void)
@@ -347,7 +347,9 @@ static void replace_old(void)
 	CHECK_OK(dk_impls_unregister(&prov, &of_old, &t_why));
 }
 
-/* The table is freed after the call has read it, and before the call's slot keeps it. */
+/*
+ * The table is freed after the call has read its address, and before the call's slot protects it.
+ */
 static void call_retries_if_its_table_is_freed(void)
 {
 	begin_with_table();

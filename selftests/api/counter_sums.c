@@ -212,8 +212,8 @@ static void two_fallbacks_share_counters(void)
 }
 
 /*
- * Both fallbacks serve the operator only in calls at a given key, so replacing one of them by the
- * other does not build the operator's table again.
+ * Both fallbacks serve the operator only in calls at a given key. So the operator's table is not
+ * built again when one fallback replaces the other.
  */
 static void fallbacks_share_counters_of_calls_for_a_key(void)
 {
@@ -302,7 +302,7 @@ static void unregister_provider(void)
 	CHECK_OK(dk_provider_unregister(&young));
 }
 
-/* The new registration gets the counter of the old one, and begins at zero. */
+/* The new registration gets the counter of the old one, which begins at zero again. */
 static void reassign_counter(void)
 {
 	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
@@ -310,8 +310,8 @@ static void reassign_counter(void)
 }
 
 /*
- * Sets up operators, functions and a fallback that were called, and a called operator that is held
- * but no longer defined.
+ * Sets up operators, functions and a fallback, and calls the operators. Then undefines one of them,
+ * to which a handle still refers.
  */
 static void setup_called(void)
 {

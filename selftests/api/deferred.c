@@ -298,7 +298,9 @@ static void deferred_call_delays_only_its_table(void)
 	CHECK_OK(l.err);
 }
 
-/* A deferred call does not keep its operator, but reports still name the operator. */
+/*
+ * A deferred call does not keep its operator in the registry, but reports still name the operator.
+ */
 static void deferred_call_does_not_keep_its_operator(void)
 {
 	setup();

@@ -230,7 +230,7 @@ static void report_of_a_long_name_is_cut(void)
 	decl.name = name;
 	decl.op = NULL;
 	impl.op = &decl;
-	/* a character of two bytes would be cut in half */
+	/* the label is too long, and would be cut in the middle of a character of two bytes */
 	impl.label = "a_function_whose_name_has_\xc3\xa9 more than thirty characters";
 	CHECK_OK(dk_op_define(&v_guest, &decl, 0, &t_why));
 	CHECK_OK(dk_impls_register(&v_guest, &impl, 1, &t_why));

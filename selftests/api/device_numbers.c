@@ -109,7 +109,10 @@ static void refused_device_uses_up_no_number(void)
 	CHECK_INT(number_of_the_first(true), number_of_the_first(false));
 }
 
-/* Calls for a device that is not at its first slot would be slower than calls for others. */
+/*
+ * An operator's device tables are in a hash table (struct dkc_device_tables). Calls would be slower
+ * for a device whose table is not in the first slot that a search visits.
+ */
 static void call_finds_each_of_few_devices_at_the_first_slot(void)
 {
 	enum { DEVICES = 12 };

@@ -91,7 +91,10 @@ static void boxed_redispatch_keeps_the_device(void)
 	}
 }
 
-/* threads.c tests the same while devices are registered and unregistered. */
+/*
+ * Each function gets the private pointer of its own device. threads.c tests this while devices are
+ * registered and unregistered.
+ */
 static void device_functions_get_its_priv(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1);

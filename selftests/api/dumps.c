@@ -121,8 +121,8 @@ static void tables(void)
 }
 
 /*
- * The first digit stands for the last argument: "1011" means out, not s, y and x. The set lacks
- * Tracer, which falls through for all backends.
+ * The first digit stands for the last argument. "1011" stands for the arguments out, y and x, but
+ * not s. The set lacks Tracer, which falls through for all backends.
  */
 static void extractor(void)
 {
@@ -169,7 +169,7 @@ static void missing(void)
 	CHECK(strstr(text, "from the 'Autogradfoo' backend."));
 	dk_missing_text(op, DK_SET(DK_PRIVATEUSE1), text, sizeof(text));
 	CHECK(strstr(text, "from the 'foo' backend."));
-	/* a functionality whose name ends in that of the backend */
+	/* the name of this functionality, AutocastPrivateUse1, ends in the name of its backend */
 	dk_missing_text(op, DK_SET(DK_AUTOCAST_PRIVATEUSE1), text, sizeof(text));
 	CHECK(strstr(text, "from the 'Autocastfoo' backend."));
 }

@@ -211,7 +211,7 @@ static void walk_devices(void)
 	CHECK_OK(dk_registry_next_device(t_reg, first, &info));
 	CHECK_INT(info.number, second);
 	CHECK_OK(dk_device_unregister(&edu, second, &t_why));
-	first = plug("card3");	/* gets the slot that card1 had */
+	first = plug("card3");	/* gets card1's slot in the map of devices */
 	CHECK_OK(dk_registry_next_device(t_reg, second, &info));
 	CHECK_INT(info.number, third);
 	CHECK_INT(dk_registry_next_device(t_reg, third, &info), -ENOENT);

@@ -69,7 +69,7 @@ static void calls(void)
 	gone = dk_obj_on(r_solo, r_unregistered_card);
 	wrong.sig = "(int)";
 	older.size -= sizeof(older.sig_mark);
-	older.sig_mark = 0;	/* an earlier run may have set it */
+	older.sig_mark = 0;	/* an earlier run of this test may have set it */
 	CHECK_OK(dk_op_define(&r_a, &same_op, DK_OP_SAME_DEVICE, &t_why));
 	CHECK_OK(dk_backend_impls_register(&r_a, DK_BACKEND_CPU, impls,
 					   ARRAY_SIZE(impls), &t_why));
@@ -227,7 +227,7 @@ static void wrong_type_first(unsigned int flags)
 	t_join(&r_a, "a");
 	wrong.sig = "(int)";
 	older.size -= sizeof(older.sig_mark);
-	older.sig_mark = 0;	/* an earlier run may have set it */
+	older.sig_mark = 0;	/* an earlier run of this test may have set it */
 	CHECK_OK(dk_op_define(&r_a, &same_op, DK_OP_SAME_DEVICE, &t_why));
 	op = dk_op_get(t_reg, "errors_calls::same");
 	/* no function is registered yet */

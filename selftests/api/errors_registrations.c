@@ -239,7 +239,9 @@ static void functions(void)
 	r_open();
 	functions_by(plainly);
 	functions_by(at_backend);
-	/* building blocks are for functions of a backend or device; no other call would use them */
+	/*
+	 * a building block needs a backend or a device: without one, it stands for no runtime key
+	 */
 	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
 		bad = t_impl(&r_def, blocks[i], 8);
 		bad.flags = 0;

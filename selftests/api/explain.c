@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests explanations of random programs. Removing a registration that an explanation names must
- * change the entry. Removing a registration that the explanation reports as irrelevant must not.
- * full_registry.h explains the comments "refuses:".
+ * Tests explanations of random programs. If an explanation reports that a registration serves or
+ * decides, removing it must change the entry of the call. If it reports a registration as
+ * irrelevant, removing it must not. full_registry.h explains the comments "refuses:".
  */
 #include "test.h"
 
@@ -207,7 +207,10 @@ static bool try_without(const struct dk_step *s)
 	return held;
 }
 
-/* Leaves out the registration that a mask step names, and checks that the entry has another one. */
+/*
+ * A mask step names a fallthrough, by which calls skip a key. Leaves out this registration, and
+ * checks that something else is then in the key's entry.
+ */
 static bool try_without_mask(const struct dk_step *s)
 {
 	unsigned int slot = dk_key_slot(NULL, s->key);
@@ -221,7 +224,7 @@ static bool try_without_mask(const struct dk_step *s)
 	return held;
 }
 
-/* Checks a step about a rule with the results of other functions. */
+/* Checks a step about a rule: the route and other queries must agree with its verdict. */
 static bool rule_is_right(const struct dk_step *s, bool *decided)
 {
 	unsigned int key = dk_slot_key(NULL, ex.route.slot);
@@ -253,7 +256,10 @@ static bool rule_is_right(const struct dk_step *s, bool *decided)
 
 static unsigned int count[5];
 
-/* Checks all steps of one call, and then each registration that they name. */
+/*
+ * Checks all steps of one call. Then leaves out each registration that the steps name, one at a
+ * time.
+ */
 static bool try_program(void)
 {
 	static struct dk_step impls[MOST + 2], masks[DK_NUM_FUNCTIONALITIES];

@@ -304,8 +304,8 @@ static int register_own(void)
 }
 
 /*
- * The function is unregistered after the fallback is registered, and the fallback after the
- * function is registered again.
+ * Registers the fallback, unregisters the function, registers it again, and unregisters the
+ * fallback.
  */
 static int replace_by_fallback_and_back(void)
 {
@@ -321,7 +321,7 @@ static void no_call_is_lost_between_function_and_fallback(void)
 	call_both_while(register_own, replace_by_fallback_and_back, RESULT(OWN) | RESULT(ANY));
 }
 
-/* The fallback is registered after the function and unregistered before it. */
+/* Registers the function, then the fallback. Unregisters the fallback, then the function. */
 static int register_fallback_under_own(void)
 {
 	int err = dk_impls_register(&prov, own, 1, &t_why);

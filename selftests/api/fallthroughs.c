@@ -104,8 +104,8 @@ static const char *route_label(u64 bits)
 }
 
 /*
- * An ambiguous entry has no function, like the entry of a fallthrough. But its key must not be
- * masked, and the masks of fallthroughs must not change.
+ * An ambiguous entry has no function, and neither has the entry of a fallthrough. But the ambiguous
+ * key must stay in the effective set, whereas keys that fall through are still removed.
  */
 static void ambiguous_entry_is_not_masked(void)
 {
@@ -188,7 +188,10 @@ static int change_autograd(struct dk_call *c, struct dk_obj *x, int (*what)(void
 	return change_below(c, x, what, served_by);
 }
 
-/* Changes the next function after the mask of its call was computed. */
+/*
+ * Changes the function that is called next. Keys that fall through were already removed from the
+ * call's keyset.
+ */
 static int change_tracer(struct dk_call *c, struct dk_obj *x, int (*what)(void),
 			 int *served_by)
 {
@@ -237,8 +240,8 @@ static int cover_guest(void)
 }
 
 /*
- * Regression test: the redispatch failed with -ENOSYS, because the entry became a fallthrough after
- * the mask of the call was computed.
+ * Regression test: keys that fall through are removed from a call's keyset when the call begins. If
+ * an entry became a fallthrough after that, the redispatch to it failed with -ENOSYS.
  */
 static void redispatch_to_a_new_fallthrough(void)
 {
@@ -276,7 +279,10 @@ static int masked_sparse(struct dk_call *c, struct dk_obj *x, u64 *seen)
 	return 0;
 }
 
-/* SEMANTICS 6.3: if the keyset of a redispatch leads to a fallthrough, the whole set is masked. */
+/*
+ * SEMANTICS 6.3: if the top key of a redispatch's keyset falls through, all keys that fall through
+ * are removed from the set. Otherwise, none is.
+ */
 static void redispatch_to_a_fallthrough_is_masked(void)
 {
 	static const struct dk_impl impls[] = {

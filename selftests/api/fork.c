@@ -171,8 +171,9 @@ static int child_with_counters(void)
 }
 
 /*
- * Starts threads that make their first call and end, and makes calls from this thread. Starts no
- * threads with a sanitizer, because a child inherits the sanitizer's locks as they were.
+ * Starts threads that make their first call and end, and makes calls from this thread. In a build
+ * with a sanitizer, starts no threads: a lock of the sanitizer that a thread holds during fork()
+ * would stay locked in the child.
  */
 static void *count_calls(void *data)
 {
@@ -203,7 +204,7 @@ static void fork_with_counters(void)
 	CHECK_OK(dk_stats_enable(NULL, &t_why));
 	t_start(&threads[0], count_calls, &made[0]);
 	t_start(&threads[1], count_calls, &made[1]);
-	/* a first call allocates, which takes a sanitizer's locks */
+	/* fork only after both first calls: they allocate, and so take a sanitizer's locks */
 	while (!w_load_acquire(made[0]) || !w_load_acquire(made[1]))
 		sched_yield();
 	for (i = 0; i < forks && t_in_child(child_with_counters); i++)

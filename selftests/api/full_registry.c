@@ -26,8 +26,9 @@ static int serve_boxed(struct dk_call *c, void *args)
 }
 
 /*
- * Registers fallbacks and functions that affect the tables and the classes of operators. They make
- * visible whatever an undone change leaves in the registry.
+ * Registers fallbacks and functions that affect operators' tables, and whether operators are
+ * atomic. If an undone change leaves something in the registry, these registrations make it
+ * visible.
  */
 static void open_beside(void)
 {
@@ -111,7 +112,10 @@ static u64 mix(u64 hash, const void *data, size_t size)
 	return hash;
 }
 
-/* Mixes in one step: byte by byte takes a sixth of the suite's time under emulation. */
+/*
+ * Adds an integer to a hash in one step. Adding it byte by byte would take a sixth of the suite's
+ * time on an emulated machine.
+ */
 static u64 mix_int(u64 hash, s64 value)
 {
 	return (hash ^ (u64)value) * 1099511628211ull;

@@ -352,8 +352,8 @@ static int unregister_nameless(void)
 }
 
 /*
- * @err is the result of registering the library. If it is 0, adds an entry to the library. If the
- * entry is refused, unregisters the library.
+ * @err is the result of registering the library. If it is 0, calls @then, which makes a
+ * registration in the library. If that is refused, unregisters the library.
  */
 static int with_library(int err, int (*then)(void), struct dk_library *lib)
 {
@@ -416,7 +416,9 @@ int r_release_and_unregister(void)
 	return err ? err : dk_library_unregister(&r_library);
 }
 
-/* Unregisters the library, and its entry with it. Does not release the entry first. */
+/*
+ * Unregisters the library, and with it the registration in it, whose handle is not released before.
+ */
 int r_unregister_with_entry(void)
 {
 	int err = dk_library_unregister(&r_library);

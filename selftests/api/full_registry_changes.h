@@ -83,7 +83,10 @@ int r_release_and_unregister(void);
 int r_unregister_with_entry(void);
 int r_unregister_nameless_with_entry(void);
 
-/* State of the device "card" and of its backend. */
+/*
+ * Take the device "card" or its backend offline, or bring it online. "soon": without waiting for
+ * calls.
+ */
 int r_card_offline(void);
 int r_card_online(void);
 int r_card_offline_soon(void);

@@ -51,9 +51,9 @@ static void wait_for_one(void)
 /*
  * Returns RCU's sequence number at the end of a full grace period that would begin now. A grace
  * period adds 4 to this number (1 << RCU_SEQ_CTR_SHIFT). The low bits are set while a grace period
- * is running. In a kernel for one CPU (TINY_RCU), a grace period adds 2. A caller subtracts two
- * results. If another grace period begins before the second one is read, the difference is one
- * grace period larger.
+ * is running. In a kernel for one CPU (TINY_RCU), a grace period adds 2. A caller subtracts an
+ * earlier result from a later one. If a grace period of other code begins before the later result
+ * is read, the difference is larger by one grace period.
  */
 static unsigned long sequence(void)
 {
@@ -64,7 +64,7 @@ static unsigned long sequence(void)
 
 #include <unistd.h>
 
-/* The number of waits for grace periods that have ended. liburcu does not count grace periods. */
+/* Counts the ends of waits for a grace period, because liburcu does not count grace periods. */
 static unsigned long num_ended;
 void (*after_grace_period)(void);
 bool hold_grace_periods;

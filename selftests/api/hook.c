@@ -183,9 +183,9 @@ static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
 }
 
 /*
- * A redispatch uses its keyset unchanged, including keys that fall through. The keyset is masked
- * only if its highest key falls through. A redispatch has no sequence number, even with an autograd
- * key.
+ * A redispatch uses its keyset unchanged, unless the highest key in it falls through. Only then,
+ * all keys that fall through are removed. A redispatch has no sequence number, even with an
+ * autograd key.
  */
 static void redispatch_keeps_its_keyset(void)
 {
@@ -287,7 +287,10 @@ static void hook_cannot_unregister_itself(void)
 	CHECK_OK(dk_registry_free(unused, &t_why));
 }
 
-/* A line that does not fit is cut off; its length counts every level. */
+/*
+ * A line is indented by a blank for each level. It is cut off if it does not fit, but the returned
+ * length is that of the whole line.
+ */
 static void trace_line_of_any_depth(void)
 {
 	struct dk_hook_info info = { .name = "a::b", .key = DK_CPU };

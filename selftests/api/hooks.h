@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In test builds, every file of dispatchkey.ko includes this first. Its macros replace
- * functions of the kernel, so that allocations can fail and are counted (alloc.h), and so that
- * the work done in one hold of a lock is counted (work.h). Each inline function calls the
- * function that it replaces.
+ * In test builds, every file of dispatchkey.ko includes this first. Its macros replace functions of
+ * the kernel. So the tests can make allocations fail and count them (alloc.h), and count the work
+ * done in one hold of a lock (work.h). Each inline function calls the function that it replaces.
  */
 #ifndef _SELFTESTS_API_HOOKS_H
 #define _SELFTESTS_API_HOOKS_H

@@ -93,7 +93,10 @@ static int turn_served(struct dk_call *c, struct dk_obj *x, int *depth)
 	return 0;
 }
 
-/* Returns the text of v1 with other words of the same length. Valid until the next call. */
+/*
+ * Returns the text of v1 in which @are, of the same length, replaces @were. Valid until the next
+ * call.
+ */
 static char *v1_with(const char *were, const char *are)
 {
 	static char text[8192];
@@ -330,7 +333,10 @@ static void tables_have_at_most_250_entries(void)
 	t_close();
 }
 
-/* Lines after the lists, such as "strict", may differ. */
+/*
+ * Checks that a layout named v1 is refused if its lists differ from those of v1. The lines after
+ * the lists, from "strict" on, are left out.
+ */
 static void refused_as_v1(const char *were, const char *are)
 {
 	char *text = v1_with(were, are), *end = strstr(text, "\nstrict");

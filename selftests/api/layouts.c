@@ -34,7 +34,10 @@ static void unknown_data_is_refused(void)
 	r_close();
 }
 
-/* SEMANTICS 1.6: a registry's strict parser accepts the name of PrivateUse1 in capitals only. */
+/*
+ * SEMANTICS 1.6: a registry's strict parser accepts the name that a provider gave PrivateUse1 only
+ * in capitals: "EDU" for "edu".
+ */
 static void strict_parsing_with_a_bound_name(void)
 {
 	static struct dk_provider prov;
@@ -392,7 +395,7 @@ static void translation_reports_another_top_key(void)
 	CHECK_STR(notes, "");
 	translate("pytorch-1.12", "v1", "AutogradFunctionality|Functionalize");
 	CHECK_STR(notes, "AutogradFunctionality^Functionalize ");
-	/* lost keys do not count */
+	/* keys that the translation loses do not count as top keys */
 	translate("pytorch-2.7", "v1", "CPU|Fake|Python|Named");
 	CHECK_STR(notes, "-Named Python^Fake ");
 	/* a renamed key, and one that gained priority when it became a backend */

@@ -70,7 +70,10 @@ static void library_registers_in_any_order(void)
 	close();
 }
 
-/* A library's registrations are removed with it, and it can be registered again. */
+/*
+ * Unregistering a library removes its registrations. After that, the library can be registered
+ * again.
+ */
 static void library_is_registered_again(void)
 {
 	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
@@ -128,7 +131,7 @@ static void fallbacks(void)
 	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_register(&keyless, &t_why));
-	/* SEMANTICS 8.2: a library without a namespace has only names without a namespace */
+	/* SEMANTICS 8.2: a library without a namespace refuses names that have one */
 	CHECK_INT(dk_library_impl(&keyless, &fn, NULL, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_NAMESPACE);
 	plain = t_impl(&bare, DK_CPU, 1);

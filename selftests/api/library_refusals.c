@@ -70,7 +70,7 @@ static void refused_libraries(void)
 	bad = t_library(&r_a, DK_LIBRARY_IMPL, "x", 9999);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
 		"9999" IN("IMPL", "x"));
-	/* no function can be registered at the end of a block of keys */
+	/* this enumerator only marks the end of the functionality keys, and is not a key */
 	bad = t_library(&r_a, DK_LIBRARY_IMPL, "x", DK_END_OF_FUNCTIONALITY_KEYS);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
 		"47" IN("IMPL", "x"));
@@ -215,8 +215,8 @@ static void refused_functions(void)
 }
 
 /*
- * Releasing a handle with another library is refused. It would wait for the calls of the wrong
- * provider, and would free memory that running calls use.
+ * Releasing a handle with another library is refused. Otherwise, the release would wait for calls
+ * of the wrong provider, and free memory that running calls use.
  */
 static void handle_of_another_library(void)
 {

@@ -64,7 +64,10 @@ static void listener_is_notified_of_definitions_and_functions(void)
 	t_join(&prov, "prov");
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	listen(&one);
-	/* a listener is notified of operators defined before, but not of functions */
+	/*
+	 * a new listener is notified of operators that are defined already, but not of their
+	 * functions
+	 */
 	check_events(&one, "+t::a ");
 	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
 	check_events(&one, "t::a@CPU t::b@CUDA ");
@@ -117,7 +120,10 @@ static void listener_is_notified_of_definitions_and_functions(void)
 
 static struct dk_op_decl more;
 
-/* Undefines the operator of an event. The other listener receives both events, in order. */
+/*
+ * When "t::a" is defined, undefines it and defines "t::more". Both listeners receive all three
+ * events, in order.
+ */
 static void change_operators(struct recorder *self, const struct dk_event *event)
 {
 	if (event->kind != DK_EVENT_DEFINED || strcmp(event->name, "t::a"))

@@ -455,7 +455,10 @@ static void guards_of_the_thread(void)
 
 /* ---- another layout ------------------------------------------------------------ */
 
-/* Regression test: calls merged the local state with the backend bits of v1. */
+/*
+ * Regression test: in a registry with another layout, calls merged the local state as if its
+ * backend bits were those of v1.
+ */
 static void local_state_of_another_layout(void)
 {
 	static struct dk_op_decl decl;

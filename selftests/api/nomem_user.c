@@ -467,7 +467,10 @@ static void atomic_call_uses_an_old_table(void)
 	t_close();
 }
 
-/* A caller has found the operator. Then definitions of its name with another type fail. */
+/*
+ * A call by name has found the operator, whose provider is then unregistered. While allocations
+ * fail, definitions of this name with another type fail.
+ */
 static void bound_name_keeps_its_operator(void)
 {
 	struct dk_op_decl other = nomem_op;

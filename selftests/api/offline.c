@@ -14,7 +14,10 @@ static unsigned int backend;
 static u32 card;
 static struct dk_impl tables[6];
 
-/* Registers functions of two providers, one of a device, and one for all backends. */
+/*
+ * Two providers register functions for the backend "edu". One of them also registers the device
+ * "card" with a function. If @with_base, a third provider registers a function for all backends.
+ */
 static void setup(unsigned int flags, bool with_base)
 {
 	t_open("v1", DK_REGISTRY_BUILTINS | flags);
@@ -188,7 +191,10 @@ static int serve_all(struct dk_call *c, void *args)
 	return 0;
 }
 
-/* A fallback that may sleep never served an atomic operator. */
+/*
+ * A fallback that may sleep never served an atomic operator, so nothing is missing when it goes
+ * offline.
+ */
 static void atomic_operator_without_a_fallback_is_not_reported(void)
 {
 	static const struct dk_impl fallback = DK_FALLBACK(DK_PRIVATEUSE1, serve_all);
@@ -243,7 +249,7 @@ static void no_such_backend(void)
 	CHECK_INT(dk_backend_is_online(t_reg, DK_NUM_BACKENDS + 1), 0);
 }
 
-/* Tries numbers in the map of devices, and numbers beyond its end. */
+/* Tries all other numbers in the map of devices, and numbers beyond its end. */
 static void no_such_device(void)
 {
 	u32 number;

@@ -2,10 +2,10 @@
 /*
  * Makes the registrations of one operator in every order, for PyTorch's tests of its tables.
  *
- * o_commute() tests more than the harness of PyTorch's test_dispatch.py. It tries the orders of
- * registration and removal. After every step it reads the whole state of the operator, and compares
- * it with the state when the same registrations were active for the first time. It reads the
- * published table, whereas PyTorch's harness computes a new one.
+ * o_commute() tests more than the harness of PyTorch's test_dispatch.py. It removes the
+ * registrations in many orders, too. After every step it reads the whole state of the operator, and
+ * compares it with the state when the same registrations were active for the first time. It reads
+ * the published table, whereas PyTorch's harness computes a new one.
  */
 #ifndef _SELFTESTS_API_ORDERS_H
 #define _SELFTESTS_API_ORDERS_H

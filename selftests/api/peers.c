@@ -24,8 +24,8 @@ static void setup(unsigned int flags)
 }
 
 /*
- * 1: local state is merged with the objects' keys first; the backend of the result selects the
- * fallthrough mask.
+ * 1: local state is merged with the objects' keys first; the backend of the result decides which
+ * keys fall through.
  */
 static void mask_uses_the_merged_keyset(void)
 {
@@ -46,7 +46,7 @@ static void mask_uses_the_merged_keyset(void)
 		     DK_KEYSET(0));
 	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &served_by));
 	CHECK_INT(served_by, 1);
-	/* excluding a backend bit does not remove the backend, so the mask is the same */
+	/* excluding a backend bit does not remove the backend, so the same keys fall through */
 	dk_local_set(&local, DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)),
 		     DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)));
 	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &served_by));

@@ -55,7 +55,7 @@ static const struct item items[] = {
 	AT(DK_SPARSE_CSR),
 	AT(DK_NESTED_TENSOR),
 	AT(DK_AUTOGRAD_FUNCTIONALITY),
-	/* runtime keys of every class; of the two items at DK_CPU, the newer overrides the older */
+	/* runtime keys of every kind; of the two items at DK_CPU, the newer overrides the older */
 	AT(DK_CPU),
 	PASS_AT(DK_CPU),
 	AT(DK_SPARSE_CPU),
@@ -83,7 +83,9 @@ static const struct item items[] = {
 #define ITEM_OF(r)	((r) / 2)
 #define REG_BIT(r)	(1ULL << (r))
 
-/* An entry, and for each rule the set of registrations by which the rule can serve it. */
+/*
+ * A table entry, and for each rule the set of registrations by which the rule can fill the entry.
+ */
 struct rules {
 	struct dk_keyset ks;
 	u8 functionality, backend;	/* 0 if all backends share the functionality */
@@ -296,8 +298,8 @@ static bool falls_through(const struct want *w)
 }
 
 /*
- * Returns whether the entry's functionality is masked out of a call's keyset. An entry that is not
- * in the table masks nothing.
+ * Returns whether the entry falls through, so that its functionality is removed from a call's
+ * keyset. An entry that is not in the table removes nothing.
  */
 static bool masks(unsigned int t, unsigned int slot)
 {
@@ -343,7 +345,7 @@ static bool call_right(unsigned int t, unsigned int slot)
 	bool there = rules[slot].there;
 	int answer;
 
-	/* the functionality is masked, so the call uses entry 0 */
+	/* the call's only functionality is removed, so the call uses entry 0 */
 	if (masks(t, slot))
 		w = &want[t][0];
 	if (!is_defined())
@@ -381,7 +383,10 @@ static bool key_right(unsigned int t, unsigned int key, u64 fallback)
 	return CHECK_OK(err) && CHECK_INT(served_by, ITEM_OF(r));
 }
 
-/* Checks calls at the key of a slot, and at an item's key that is an alias or building block. */
+/*
+ * Checks a call at the key of entry @slot. If item number @slot is at an alias or a building block,
+ * also checks a call at that key.
+ */
 static bool keys_right(unsigned int t, unsigned int slot)
 {
 	const unsigned int key = slot < N ? items[slot].at[0].key : 0;
@@ -396,7 +401,10 @@ static bool keys_right(unsigned int t, unsigned int slot)
 			 rules[dk_key_slot(l, dk_runtime_key(l, key, 1))].fallback);
 }
 
-/* Checks what the fallthrough mask of a backend leaves of a full set. */
+/*
+ * Checks which functionalities are left when those that fall through for a backend are removed from
+ * a full set.
+ */
 static bool mask_right(unsigned int t, unsigned int backend)
 {
 	struct dk_obj x = { DK_KEYSET(DK_FULL & ~DK_BACKEND_MASK), number[t], 0 };
@@ -484,9 +492,9 @@ static void note_position(void)
 }
 
 /*
- * Checks everything that can be read. Calls every entry with an object. Also reads entries with
- * their rules and calls their keys: all entries if @all, and otherwise every eighth entry. @all is
- * true when a set is reached for the first time.
+ * Checks everything that can be read. Calls every entry with an object. If @all, also reads every
+ * entry with its rule, and makes a call at its key. Otherwise does this for every eighth entry
+ * only. @all is true when a set is reached for the first time.
  */
 static bool right(bool all)
 {

@@ -55,7 +55,10 @@ static int stranger_4(struct dk_call *c, struct dk_obj *x, long *served_by)
 
 static int stranger_err, retyped_err;
 
-/* Redispatches with the macros of other operators, and then with that of its own operator. */
+/*
+ * Calls the redispatch functions that DK_OP() makes for two other operators, which must fail, and
+ * then that of its own operator.
+ */
 static int typed_astray(struct dk_call *c, struct dk_obj *x, int *served_by)
 {
 	long other = 0;
@@ -67,7 +70,9 @@ static int typed_astray(struct dk_call *c, struct dk_obj *x, int *served_by)
 	return typed_below(c, x, served_by);
 }
 
-/* Regression test: a redispatch with another operator's macro called this operator's function. */
+/*
+ * Regression test: the redispatch function of another operator called a function of this operator.
+ */
 static void redispatch_through_another_operator(void)
 {
 	static const struct dk_impl impls[] = {
@@ -301,7 +306,10 @@ static void refused_table_gives_no_signature(void)
 	t_close();
 }
 
-/* When nothing uses the name any more, it is free for another type or class. */
+/*
+ * When nothing uses the name any more, it can be defined with another type, or as an atomic
+ * operator instead of a sleepable one.
+ */
 static void unused_name_takes_another_type(void)
 {
 	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
@@ -450,8 +458,8 @@ static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
 }
 
 /*
- * Changes the signature of a name many times, and also its class if @classes. After all
- * combinations have occurred once, this needs no more memory.
+ * Defines a name many times with alternating signatures and, if @classes, alternately as an atomic
+ * and a sleepable operator. After all combinations have occurred once, this needs no more memory.
  */
 static void alternate(const char *name, bool classes, bool early)
 {

@@ -77,7 +77,7 @@ static void check_list(void)
 	CHECK_INT(dk_registry_next_op(t_reg, after, &info), -ENOENT);
 }
 
-/* Checks that each sorted operator points to its successor in a search. */
+/* Checks that op->after of each sorted operator is the operator that a search finds after @op. */
 static void check_links(void)
 {
 	const struct dk_op *op = t_reg->first;
@@ -89,9 +89,9 @@ static void check_links(void)
 }
 
 /*
- * For each name, searches for the first operator with that name or a later one, and for the first
- * with a later name. Checks that the right operators are found. Unless @all operators are sorted, a
- * search may skip unsorted ones.
+ * Makes two searches for each name: for the first operator with this name or a later one, and for
+ * the first with a later name. Checks that they find the right operators. Unless @all operators are
+ * sorted, a search may skip unsorted ones.
  */
 static void check_searches(bool all)
 {
@@ -371,8 +371,8 @@ static void pin(unsigned int i)
 }
 
 /*
- * A sorted operator is replaced by one with another signature. It is defined again later, when the
- * table of names has grown, and must be sorted again.
+ * A sorted operator is replaced by one with another signature. Later, when the table of names has
+ * grown, the first operator is defined again, and must be sorted again.
  */
 static void replaced_operator_is_sorted_again(void)
 {

@@ -113,7 +113,7 @@ static bool one_order(const struct item *items, unsigned int n,
 	}
 	t_permute(go, n, order);
 	for (i = 0; i < n; i++) {
-		/* a grace period takes long on an emulated machine */
+		/* do not wait in the kernel: a grace period takes long on an emulated machine */
 		drop(items, order[i], !come && !T_KERNEL);
 		if (!right())
 			goto wrong;

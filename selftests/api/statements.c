@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests other statements of PyTorch's tests, about the routes of calls (SEMANTICS 11.3). The
- * comment of each test has the number of the statement in scripts/statements.
+ * A statement is what a test of PyTorch checks. Here are the statements about the routes of calls
+ * (SEMANTICS 11.3). The comment before each test has the numbers of its statements, which
+ * scripts/statements lists.
  */
 #include "test.h"
 

@@ -75,7 +75,7 @@ static void ambiguous_call_is_counted(void)
 
 /*
  * By rule 4, a composite implicit function does not serve the autograd key of a backend that has a
- * function of its own. So the fallback serves it.
+ * function of its own. So the fallback serves the autograd key.
  */
 static void fallback_of_a_device_is_counted(void)
 {
@@ -222,7 +222,9 @@ static void counters_are_enabled_and_disabled(void)
 	long before;
 
 	c_open(0);
-	/* in userspace a thread's first call needs memory */
+	/*
+	 * make a thread's first call, which allocates in userspace, before allocations are counted
+	 */
 	CHECK_OK(c_call_tick(x));
 	before = dk_test_allocs();
 	CHECK(!c_is_on());

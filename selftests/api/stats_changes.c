@@ -43,7 +43,10 @@ static void functions_register_and_unregister(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* Checks that the sum of all counters, removed counts and uncounted calls is @calls. */
+/*
+ * Checks that all counters, the counts of removed functions and the uncounted calls add up to
+ * @calls.
+ */
 static void check_sum(u64 calls)
 {
 	static const char *const names[] = { "counted::tick", "counted::tock", "counted::tack" };

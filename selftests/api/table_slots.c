@@ -196,7 +196,7 @@ static void pytorch_1_13(void)
 
 /*
  * SEMANTICS 1.8: a call at a key that the trimmed table lacks has no function. A fallthrough at
- * such a key masks nothing out.
+ * such a key removes nothing from the call's keyset.
  */
 static void trimmed_tables(void)
 {

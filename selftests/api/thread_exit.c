@@ -61,7 +61,7 @@ static void end(void)
 struct thread_calls {
 	unsigned int n;		/* number of calls, all entered at once */
 	bool leaves_at_end;		/* whether a destructor leaves the calls */
-	bool calls_before;		/* whether a call is made before them, and has ended */
+	bool calls_before;		/* whether the thread makes one other call before @calls */
 	pthread_key_t key;
 	unsigned int rounds;	/* of destructors before the calls are left */
 	int error;
@@ -142,7 +142,10 @@ static void run_and_end(struct thread_calls *v)
 	CHECK_OK(v->error);
 }
 
-/* When the destructor makes a call, liburcu has removed the thread, and its record is freed. */
+/*
+ * In the third round of destructors, that of the test makes a call. By then liburcu has removed the
+ * thread, and the library has freed the thread's record.
+ */
 static void destructor_calls_without_a_record(void)
 {
 	struct thread_calls *v;
@@ -291,7 +294,9 @@ static void *call_and_end(void *unused)
 	return NULL;
 }
 
-/* The first call takes the fast path, because the thread already has a record. */
+/*
+ * The thread's first call takes the fast path, because dk_thread_init() has allocated its record.
+ */
 static void first_call_ends_with_its_thread(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -372,7 +377,10 @@ static void count_after(struct dk_hooks *h, const struct dk_hook_info *info)
 	CHECK(info->depth < DEEP);
 }
 
-/* With hooks, those after the call must run on the thread that entered the call. */
+/*
+ * Another thread tries to leave calls, which is refused: they stay inside until the first thread
+ * leaves them. If @hooked, the hooks after the calls must run on the first thread only.
+ */
 static void leave_on_another_thread(unsigned int n, bool hooked)
 {
 	struct dk_hooks hooks = { .size = sizeof(hooks), .after = count_after };

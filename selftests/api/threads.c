@@ -252,7 +252,7 @@ static void slow_call_delays_only_its_provider(void)
 	CHECK_OK(dk_provider_drain(&b));
 	t_unregister(&b);
 	CHECK_INT(stage, 1);
-	/* unregistering &a waits for the call, and later calls fail */
+	/* unregistering provider a waits for the call, and later calls fail */
 	unregister_request.stage = &stage;
 	t_start(&unregistering, unregister_provider, &unregister_request);
 	while (block_at(block_handle, &dk_local_default, &x, NULL) != -ENOENT)
@@ -338,7 +338,10 @@ static void *register_and_withdraw(void *data)
 	return NULL;
 }
 
-/* No call is lost between masking and the choice of a function, or in a redispatch. */
+/*
+ * A call first removes keys that fall through from its keyset, and then chooses a function. No call
+ * is lost if registrations change in between, or before a redispatch.
+ */
 static void call_during_changes(unsigned int flags)
 {
 	const unsigned int calls = 200000, changes = T_TSAN ? 2000 : 20000;

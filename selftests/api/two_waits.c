@@ -81,7 +81,7 @@ static void start_to_wait(struct waiter *me, unsigned int nth, int (*wait)(void)
 		sched_yield();
 }
 
-/* Lets the call leave. No wait may end before that. */
+/* Lets the function return. No wait may end before that. */
 static void end_waits(pthread_t caller, struct waiter waiters[2])
 {
 	unsigned int i, ms;

@@ -160,7 +160,7 @@ static void unregister_without_memory(void)
 	CHECK(!by_evaluator());
 	serves(kept, 3);
 
-	/* the other provider is unregistered, with the operator */
+	/* the provider that defined the operator is unregistered, too */
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	t_unregister(&base);
 	CHECK_INT(t_call(op, &traced, NULL), -ENOENT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes calls that stay inside a function of provider "guest" until the test releases them, and
- * starts threads that wait for these calls, for suites about waits.
+ * For suites about waits. Makes calls that stay inside a function of provider "guest" until the
+ * test releases them. Starts threads that wait for these calls.
  */
 #ifndef _SELFTESTS_API_VISIT_H
 #define _SELFTESTS_API_VISIT_H

@@ -101,7 +101,10 @@ static void deadline_names_the_call(void)
 		;
 	w_sleep_us(50000);
 	CHECK(v_inside_at(0).ms > ms);
-	/* the time in the reason begins at that end, too, whichever wait reports the call */
+	/*
+	 * the time in the reason also begins at the end of the grace period, whichever wait reports
+	 * it
+	 */
 	ms = v_inside_at(0).ms;
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
 	CHECK(ms_in_reason() >= ms);
@@ -194,7 +197,10 @@ static void atomic_call_outlasts_a_timeout(void)
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 1, &t_why), -ETIMEDOUT);
 	if (!v_begin_unregister(&l))
 		return;
-	/* long enough for a request that does not wait; a slow machine does not fail the test */
+	/*
+	 * a request that wrongly does not wait ends in this time; a slow machine cannot fail the
+	 * test
+	 */
 	w_sleep_us(20000);
 	CHECK(!w_load_acquire(l.done));
 	v_release(&v);
@@ -225,7 +231,7 @@ static void handle_release_waits_for_removed_functions(void)
 	if (!CHECK_OK(w_start(&l.thread, "dk_unregister", release_and_unregister, &l)))
 		return;
 	/*
-	 * long enough for a request that does not wait to finish; a slow machine does not fail the
+	 * a request that wrongly does not wait ends in this time; a slow machine cannot fail the
 	 * test
 	 */
 	w_sleep_us(20000);

@@ -244,8 +244,8 @@ static void backend_online_cancels_wait(void)
 }
 
 /*
- * The wait includes an atomic call of one provider, even if another provider is unregistering and
- * its grace period has already ended.
+ * A backend goes offline while an atomic call on it is inside the host. The wait must include this
+ * call. Before that, unregistering the guest has begun, and its grace period has already ended.
  */
 static void offline_waits_while_another_provider_unregisters(void)
 {
@@ -270,7 +270,7 @@ static void offline_waits_while_another_provider_unregisters(void)
 	    !CHECK_OK(w_start(&s.thread, "dk_switcher", v_switch_off, &s)))
 		return;
 	/*
-	 * long enough for a request that does not wait to finish; a slow machine does not fail the
+	 * a request that wrongly does not wait ends in this time; a slow machine cannot fail the
 	 * test
 	 */
 	w_sleep_us(20000);

@@ -8,7 +8,7 @@
 static struct mutex *watched;
 static const void *holder;		/* a task or a thread, or NULL */
 static unsigned int done[DKC_NUM_WORK], most_done[DKC_NUM_WORK];
-/* the number of coming holds at whose end the registry's generation is incremented */
+/* the registry's generation is incremented at the end of each of the next @changes holds */
 static unsigned int changes;
 
 void dk_test_hold_begins(const struct mutex *lock)

@@ -109,7 +109,7 @@ enum object {
 /* two of each kind, because calls take two objects */
 static struct dk_obj objects[NUM_OBJECTS][2];
 
-/* The keyset of a tensor: its backend and its autograd keys, which calls exclude. */
+/* The keyset of a tensor: its backend, and autograd keys, which BELOW_AUTOGRAD() excludes. */
 static struct dk_keyset tensor(unsigned int backend)
 {
 	return dk_keyset_or(DK_KEYSET(DK_KEY_BITS(DK_AUTOGRAD_CPU) & ~DK_BACKEND_MASK),
@@ -179,7 +179,9 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 
 #define NONE		(void)0
 
-/* Makes no calls. The instructions of this loop are subtracted from those of the others. */
+/*
+ * Makes no calls. The instructions of this loop are subtracted from those of the other contenders.
+ */
 static void loop(const struct bench_contender *contender, unsigned long n)
 {
 	int bad = 0, answer = 0;

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPERATORS	64	/* operators that are called; as many are not called */
+#define OPERATORS	64	/* operators that are called; the same number is not called */
 #define BATCH		256	/* calls between two checks of the quit flag */
 #define RATE		11000	/* registrations a second that the writer tries to make */
 #define RATE_WANTED	10000
@@ -99,7 +99,10 @@ static inline void *readers_write(void *arg)
 			readers_sleep(0.0005);
 			continue;
 		}
-		/* a delayed writer catches up within the phase */
+		/*
+		 * if the writer was delayed, it catches up, but with no more than the registrations
+		 * of one phase
+		 */
 		next = (next < now - PHASE ? now - PHASE : next) + 1.0 / RATE;
 		run->side->come_and_go(run->first + bench_random(&state) % OPERATORS);
 		RELAXED_SET(run->registrations, run->registrations + 1);
@@ -126,7 +129,10 @@ static inline struct readers_phase readers_measure(struct readers_run *run, cloc
 	regs = RELAXED_GET(run->registrations);
 	cpu_from = bench_clock(cpu);
 	from = bench_clock(CLOCK_MONOTONIC);
-	/* waits for CPU time of the reader, which might share its CPU */
+	/*
+	 * wait until the reader has had PHASE seconds of CPU time: other processes may use its CPU,
+	 * too
+	 */
 	do
 		readers_sleep(PHASE / 10);
 	while (bench_clock(cpu) - cpu_from < PHASE);

@@ -248,7 +248,10 @@ template <> struct dk::object<std::shared_ptr<tensor>> {
 	static const dk_obj *of(const std::shared_ptr<tensor> &x) { return x.get(); }
 };
 
-/* The CPU's object of a pair. Without this specialisation, calls dispatch on its member dk. */
+/*
+ * Calls with a pair dispatch on its member on_cpu, because dk::object is specialised below. Without
+ * that, they would dispatch on the member dk.
+ */
 struct pair_of {
 	dk_obj on_cpu, dk;
 };
@@ -364,7 +367,7 @@ static void typed_calls()
 	});
 	CHECK(cpu && cuda && tracer);
 	CHECK(add(x, y, &served_by) == 0 && served_by == 7 && x.id == 3);
-	/* both are dispatched on, and the function's result is returned */
+	/* the call dispatches on both x and z, and returns the result of the function */
 	CHECK(add(x, z, &served_by) == 1 && served_by == 8 && calls == 1);
 	{
 		dk::include guard(DK_TRACER);
@@ -1379,7 +1382,7 @@ static void functions_of_devices()
 	CHECK(impls[1].flags == DK_IMPL_F_PLAIN && impls[1].schema);
 	CHECK(!impls[3].label);
 
-	/* an option that does not apply is refused with the array */
+	/* an option that does not apply is refused when the array is registered */
 	dk::impl_options how[3];
 	how[0].backend = DK_BACKEND_XPU;
 	how[1].registry = dk_registry_default();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dk_caller: defines an operator. A write to the parameter "call" calls it with key Python. */
+/*
+ * dk_caller: defines an operator. A write to the parameter "call" calls the operator with an object
+ * that has the key Python.
+ */
 #include <linux/module.h>
 
 #include <dispatchkey.h>

@@ -178,8 +178,8 @@ static int legal_calls(void)
 }
 
 /*
- * A wait with a deadline, and a wait for a device or backend to go offline, can end before the
- * call has returned.
+ * A wait with a deadline can end before the call has returned. So can a wait for the calls on a
+ * device or backend that goes offline.
  */
 static int legal_waits(void)
 {

@@ -64,7 +64,10 @@ static struct dk_op *held;
 static struct crowd_provider further[MOST_PROVIDERS];
 static unsigned int backend, num_ops, num_devices, num_further;
 static u32 device[MOST_DEVICES];
-/* The kernel serialises writes to the parameters of one module, but not writes and its loading. */
+/*
+ * The kernel serialises writes to the parameters of one module. But a write may run while the
+ * module is being loaded.
+ */
 static DEFINE_MUTEX(lock);
 
 static int one(struct dk_call *c, struct dk_obj *x)
@@ -151,7 +154,10 @@ static int set_both(unsigned int ops, unsigned int devices)
 	return err;
 }
 
-/* Before the module is initialised, this only sets the initial number. */
+/*
+ * The values of the parameters ops and devices. A write before the module is initialised changes
+ * only these values, and the module registers that many when it is initialised.
+ */
 static unsigned int first_ops, first_devices;
 
 /* Reads a number that is at most @most. */

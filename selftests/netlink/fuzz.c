@@ -7,8 +7,9 @@
  *
  * -u sends the messages as an unprivileged user. Strings in the messages are chosen from the NAMEs,
  * and numbers from those NAMEs that are numbers. The same seed sends the same messages. Prints a
- * line for each reply that is not well formed, each refusal by the module without a message, and
- * each change that an unprivileged user could make; the exit status is then 1.
+ * line for each reply that is not well formed, and for each refusal by the module that has no
+ * message. With -u, also prints a line for each change that the user could make. If a line was
+ * printed, the exit status is 1.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -388,8 +389,8 @@ static void take_end(const struct nlmsghdr *h)
 	int err = *(const int *)NLMSG_DATA(h);
 
 	/*
-	 * a message with another number is the end of an abandoned dump. Or it is an error about
-	 * the bytes after a message whose length field is too small
+	 * a message with another sequence number is the end of an abandoned dump, or an error about
+	 * the bytes that follow a message whose length field is too small
 	 */
 	if (h->nlmsg_seq != request->nlmsg_seq)
 		return;

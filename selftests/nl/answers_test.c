@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests the structs that the client returns for the replies of a module that follows the
- * specification, of an older module and of a newer one.
+ * Tests the structs that the client returns. Three modules send the replies: one that follows the
+ * specification, an older one and a newer one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -125,7 +125,10 @@ TEST(switches)
 	close_nl(nl);
 }
 
-/* The client returns an error, and also a reply. */
+/*
+ * The device goes offline, but a call is still inside. The client returns -EINPROGRESS, and also
+ * the reply, which names the call.
+ */
 TEST(switched_and_inside)
 {
 	struct dk_nl *nl = open_nl();

@@ -155,7 +155,10 @@ TEST(the_module_is_not_loaded)
 	EXPECT_EQ(fake_sockets, 0);
 }
 
-/* The folder in sysfs exists before and after the netlink family. */
+/*
+ * The module's folder in sysfs exists before the netlink family is registered, and after it is
+ * unregistered.
+ */
 TEST(the_module_is_being_loaded_or_unloaded)
 {
 	static const char *const states[] = { "coming\n", "going\n", "" };

@@ -359,7 +359,10 @@ TEST(too_many_arguments)
 	close_nl(nl);
 }
 
-/* A later version may give reserved members a meaning, which this one must not ignore. */
+/*
+ * A later version may give reserved members a meaning. So this version must refuse values other
+ * than 0 instead of ignoring them.
+ */
 TEST(reserved_members)
 {
 	struct dk_nl_obj objs[2] = { { .device = 1 }, { .device = 1, .reserved = 1 } };

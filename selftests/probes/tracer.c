@@ -99,7 +99,10 @@ static void find_probes(char **args, int n)
 	num_probes = n;
 }
 
-/* Makes calls of both classes, two that are served and two that are not. */
+/*
+ * Calls a sleepable operator and an atomic one, each once with a function that serves and once
+ * without.
+ */
 static void make_calls(void)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);

@@ -240,7 +240,8 @@ static sem_t second_exists;
 
 /*
  * Makes the calls of a thread when the previous thread has ended, so that no other thread stores
- * meanwhile. The second thread gets its memory before the first thread frees its memory.
+ * meanwhile. The second thread allocates its memory before the first thread ends and frees its own,
+ * so that the two do not get the same addresses.
  */
 static void call_after(long thread, pthread_t before)
 {

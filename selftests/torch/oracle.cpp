@@ -446,8 +446,8 @@ static std::string put_actual(const OperatorHandle &op)
 }
 
 /*
- * Computes the keyset of a call whose argument has every functionality and the backends up to one.
- * The remaining functionalities are the mask of that backend.
+ * For each backend, computes the keyset of a call whose argument has every functionality, this
+ * backend, and all lower backends. The functionalities that are left are the mask of this backend.
  */
 static std::string put_masks(const OperatorHandle &op)
 {

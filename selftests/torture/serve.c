@@ -107,7 +107,7 @@ static bool matches_role(const struct dk_call *c, const struct context *me,
 	return role == ROLE_BASE;
 }
 
-/* Returns true if the call was routed by a functionality that its record allows. */
+/* Returns true if the functionality by which the call was routed is in t->keys. */
 static bool has_key(const struct dk_call *c, const struct call_record *t)
 {
 	return DK_FUNCTIONALITY_BIT(dk_keyset_functionality(NULL, c->ks)) & t->keys;
@@ -115,7 +115,7 @@ static bool has_key(const struct dk_call *c, const struct call_record *t)
 
 /* ---- functions ----------------------------------------------------------------- */
 
-/* What functions of this operator do besides counting the call. */
+/* Does what the operator's functions do besides counting the call: see enum work. */
 static void do_work(const struct context *me, struct call_record *t)
 {
 	struct actor *a = t->actor;

@@ -318,7 +318,9 @@ static int registry_open(struct dk_diag *why)
 	return torture.reg ? 0 : -ENOMEM;
 }
 
-/* The number of operators that still exist: held, defined or implemented. */
+/*
+ * The number of operators that still exist, because they are defined, or have functions or handles.
+ */
 static unsigned int count_ops(void)
 {
 	unsigned int i, n = 0;

@@ -230,7 +230,7 @@ struct toggled_backend {
 /* An object for calls, and the context that must serve them. */
 struct target {
 	struct window window;
-	const struct toggled_backend *toggled;	/* its backend, or NULL for other backends */
+	const struct toggled_backend *toggled;	/* its backend, or NULL if no thread toggles that */
 	u64 bits;
 	u32 device;
 	u32 by;			/* id of a context, BY_BASE or BY_ANY */

@@ -23,7 +23,9 @@ static const struct {
 	[EXPLICIT] = { serve_base, "serve_base", DK_COMPOSITE_EXPLICIT_AUTOGRAD, C_ALIAS },
 	[NONFUNCTIONAL] = { serve_base, "serve_base",
 		DK_COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, C_ALIAS },
-	/* never called: the resident provider's function at the key above has precedence */
+	/*
+	 * never called: the resident provider's CompositeExplicitAutograd function has precedence
+	 */
 	[IMPLICIT] = { serve_never, "serve_never", DK_COMPOSITE_IMPLICIT_AUTOGRAD, C_ALIAS },
 	[AUTOGRAD] = { pass, "pass", DK_AUTOGRAD, C_ALIAS },
 	[AUTOGRAD_CPU] = { pass, "pass", DK_AUTOGRAD_CPU, C_IMPLS },
@@ -61,7 +63,7 @@ struct writer {
 	struct dk_impl impls[NUM_ARRAYS][NUM_OPS];
 	bool has[NUM_ARRAYS];
 	bool has_fallback[ARRAY_SIZE(fallbacks)];
-	bool offline;		/* its backend is offline; unregistering does not change this */
+	bool offline;		/* its backend is offline; unregistering leaves it offline */
 	struct card cards[CARDS];
 	char card_names[CARDS][32];
 	struct dk_diag why;
@@ -105,13 +107,16 @@ struct writer *writer_new(struct actor *a, unsigned int number)
 void change_begin(struct window *w)
 {
 	w_store(w->seq, w->seq + 1);
-	/* a reader that loads a part of the change later loads an odd @seq */
+	/*
+	 * a reader that loads a part of the change, and @seq after that, loads the odd @seq or a
+	 * later one
+	 */
 	w_fence();
 }
 
 void change_end(struct window *w)
 {
-	/* a reader that loads the new @seq later loads the whole change */
+	/* a reader that loads the new @seq, and the state after that, loads the whole change */
 	w_store_release(w->seq, w->seq + 1);
 }
 
@@ -174,7 +179,7 @@ static void impls_toggle(struct writer *w, unsigned int kind)
 		backend_target_set(w);
 }
 
-/* A second fallback at a key is refused. */
+/* If another provider has a fallback at the key, registering is refused, which is no error. */
 static void fallback_toggle(struct writer *w, unsigned int i)
 {
 	int err;

@@ -148,7 +148,7 @@ TEST(sets_after_a_key)
 
 	EXPECT_EQ(dk_keyset_after(n, DK_CPU).bits, 0x200000000000ffff);
 	EXPECT_EQ(dk_keyset_after(n, DK_PYTHON_DISPATCHER).bits, DK_FULL);
-	/* as in PyTorch, the top backend bit is missing for keys without a bit */
+	/* for a key without a bit, the result lacks the highest backend bit, as in PyTorch */
 	EXPECT_EQ(dk_keyset_after(n, DK_UNDEFINED).bits, 0x2000000000007fff);
 	EXPECT_EQ(dk_keyset_after(n, DK_AUTOGRAD).bits, 0x2000000000007fff);
 	EXPECT_EQ(dk_keyset_after(n, ~0U).bits, 0x2000000000007fff);
@@ -550,7 +550,7 @@ TEST(keysets_that_do_not_parse)
 		{ "65537", "65537" },
 		{ "-0x1", "-0x1" },
 		{ "CPU\n", "CPU\n" },
-		/* an alias key has no bits, so it does not stand for its set */
+		/* an alias key has no bits, so it is refused */
 		{ "Autograd", "Autograd" },
 		{ "CPU|CompositeImplicitAutograd", "CompositeImplicitAutograd" },
 	};

@@ -268,7 +268,7 @@ static const char *name_of(const struct dk_layout *l, unsigned int key)
 	return dk_key_name(l, key, buf);
 }
 
-/* The key has the name in word[]. 1.12 prints one key with an earlier name. */
+/* Expects that the key has the name in word[]. 1.12 prints one key with an earlier name. */
 static void expect_name(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int parsed = ~0U;

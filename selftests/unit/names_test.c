@@ -58,7 +58,9 @@ TEST(enumerator_aliases_parse_leniently_only)
 	}
 }
 
-/* SEMANTICS 1.6: the only runtime keys of a block that PyTorch's parser accepts. */
+/*
+ * SEMANTICS 1.6: of each building block, the backends whose keys PyTorch's strict parser accepts.
+ */
 static const struct {
 	const char *block, *n, *l;
 } strict[] = {
