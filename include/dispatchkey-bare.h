@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Defines types, errnos and functions for programs without an operating system. Such
- * programs compile lib/core with DK_BARE. There is one thread. Interrupt handlers may
- * only complete deferred calls.
+ * programs compile lib/core with DK_BARE. There is one thread. Interrupt
+ * handlers make no calls: they may only complete deferred ones (dk_call_complete()).
  */
 #ifndef _DISPATCHKEY_BARE_H
 #define _DISPATCHKEY_BARE_H
@@ -20,9 +20,9 @@ typedef int32_t __s32;
 typedef int64_t __s64;
 
 /*
- * The errnos of the core and of the program must have the same numbers. If there is a libc, its
- * <errno.h> defines them, because the program may include it. Errnos that <errno.h> lacks get
- * Linux's numbers.
+ * The errnos of the core and of the program must have the same numbers. If there is a libc, the
+ * program may include its <errno.h>, so the numbers are taken from this header. Errnos that
+ * <errno.h> lacks get Linux's numbers.
  */
 #ifdef __has_include
 #if __has_include("errno.h")
@@ -127,8 +127,8 @@ void dk_bare_interrupts(unsigned long (*off)(void), void (*restore)(unsigned lon
  *
  * Use it instead of dk_bare_memory(). Freed memory is reused.
  *
- * Context: Call it successfully at most once, before all functions except
- * dk_bare_interrupts().
+ * Context: Call it before all functions except dk_bare_interrupts(). Do not call it again
+ * after it has returned 0.
  * Return: 0, or -EINVAL if @memory is NULL or @size is too small or too large.
  */
 int dk_bare_arena(void *memory, size_t size);
@@ -150,7 +150,7 @@ void dk_bare_arena_seal(void);
  * allocated before the old ones are freed.
  *
  * Context: Any.
- * Return: Number of bytes, with an overhead of 8 for each allocation.
+ * Return: Number of bytes, including 8 bytes of overhead for each allocation.
  */
 size_t dk_bare_arena_used(void);
 

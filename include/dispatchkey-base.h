@@ -129,8 +129,7 @@ struct dk_obj {
  * @reserved: zero
  *
  * All zero is the default state. In userspace every thread has a local state
- * (dk_local_current()); in the kernel, the local state is an argument of each call. The
- * struct must be aligned to 8 bytes: calls store flags in the low bits of its address.
+ * (dk_local_current()); in the kernel, the local state is an argument of each call.
  */
 struct dk_local {
 	__aligned_u64 included;
@@ -144,7 +143,10 @@ extern const struct dk_local dk_local_default;
 
 /* ---- reasons -------------------------------------------------------------- */
 
-/* X(REASON, errno, "sentence") for each reason of an error or remark. */
+/*
+ * X(REASON, errno, "sentence") for each reason. Except for NONE, a reason with errno 0 is a remark
+ * on a request that has succeeded.
+ */
 #define DK_REASONS(X)							\
 	X(NONE, 0, "no error")						\
 	X(OVERRIDE, 0, "another function at this key is overridden")	\
@@ -325,7 +327,7 @@ enum dk_reason {
 };
 
 /**
- * struct dk_diag - the reason of an error or remark
+ * struct dk_diag - the reason of an error, or a remark on a success
  * @size: sizeof(struct dk_diag), or 0 for the first published size
  * @reason: one of enum dk_reason
  * @text: the sentence of @reason, a constant string without a full stop

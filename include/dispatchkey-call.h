@@ -19,9 +19,9 @@ extern "C" {
  * @boxed: NULL if the function has the operator's type; otherwise a helper that boxes the
  *	arguments and calls the function
  * @n: number of objects at @objs
- * @result: what the function returned, for hooks and tracers. id_run(), which DK_OP()
- *	declares, sets it if hooks or tracers observe the call. Callers without DK_OP()
- *	set it before dk_call_leave()
+ * @result: what the function returned, for hooks and tracers. id_run() sets it if hooks
+ *	or tracers observe the call: DK_OP(my_add, ...) declares my_add_run(). Callers
+ *	without DK_OP() set it before dk_call_leave()
  *
  * The other members are private. The caller provides the storage, which must stay
  * valid until dk_call_leave() returns.
@@ -33,7 +33,7 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function if id_run() need only call it, else NULL */
+	dk_fn_t alone;			/* the function; NULL: id_run() must do more than call it */
 	const void *args;		/* with @boxed: the definition's description of arguments */
 	struct dk__storage storage;
 	__u32 state;
@@ -62,8 +62,8 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * dk_call_local() - the local state that a call was made with
  * @c: the call
  *
- * A call that was made with the thread's own state does not record a pointer to this state. In
- * another thread, this function would return the state of that thread.
+ * A call that was made with the thread's own state does not record a pointer to this state. If
+ * another thread called this function, it would get its own state instead.
  *
  * Context: Any; in userspace only the thread that made the call.
  * Return: The local state. In the kernel, pass it to calls made from inside @c.
@@ -124,7 +124,7 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * dk_call_enter() - route a call and keep its provider registered
  * @f: filled with the call. To run the function, call @f->boxed or, if that is NULL,
  *	the function that dk_call_fn() returns, with &@f->call as the first argument.
- *	id_run(), which DK_OP() declares, makes this call
+ *	id_run(), which DK_OP() declares, does this
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
@@ -132,9 +132,10 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  *
  * For batches, and for callers without DK_OP(). After dk_call_enter() has returned 0, the
  * function may be run any number of times. Then dk_call_leave() must be called. If
- * dk_call_enter() fails, dk_call_leave() must not be called: it only reports the mistake.
- * id_run() and @f->boxed return the same error as dk_call_enter(). @f points to
- * @decl, @local and @objs, which must stay valid until dk_call_leave() returns.
+ * dk_call_enter() fails, dk_call_leave() must not be called: it would only report this
+ * mistake. If id_run() or @f->boxed is called after a failure, it returns the error of
+ * dk_call_enter() again. @f points to @decl, @local and @objs, which must stay valid
+ * until dk_call_leave() returns.
  *
  * Context: In the kernel, an atomic operator may be called wherever rcu_read_lock() may be
  * called, except in NMI. The call is inside an RCU read-side critical section until
@@ -153,9 +154,9 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  *   another ABI version
  * * -ESHUTDOWN: in userspace, the process is ending, and the destructors of all users of the
  *   library have run
- * * -ENOMEM: in userspace, there is no memory for the record of the thread, which its
- *   first call allocates; on bare metal, more than 64 calls of operators that are not
- *   atomic are nested
+ * * -ENOMEM: in userspace, the first call of the thread has no memory to allocate the
+ *   thread's record (dk_thread_init()); on bare metal, more than 64 calls of operators
+ *   that are not atomic are nested
  */
 int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
@@ -166,8 +167,8 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
  * @f: filled with the call
  * @op: the operator, from dk_op_get(); NULL for the operator of @decl, as in
  *	dk_call_enter()
- * @decl: a declaration whose signature is compared with that of @op. If they are equal,
- *	@decl->sig_mark records it, and later calls do not compare them
+ * @decl: a declaration whose signature is compared with that of @op. If the signatures
+ *	are equal, @decl->sig_mark records this, and later calls do not compare them
  * @local: local state, never NULL. Its bits are those of the registry's layout
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
@@ -234,9 +235,9 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * @f: filled with the new call
  * @from: the call that the function serves
  * @decl: the operator of @from; any other fails with -EPROTOTYPE
- * @ks: the keyset. The local state is not applied. Fallthrough keys are removed
- *	only if the set is routed to one of them, for example after a function was
- *	unregistered
+ * @ks: the keyset by which the new call is routed. The local state is not applied.
+ *	Fallthrough keys stay in the set, unless the key of highest priority is one of them,
+ *	for example because its function was unregistered: then all of them are removed
  * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
  *
@@ -247,7 +248,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n);
 
-/* A request to the slow path, also from functions that DK_OP() defines. */
+/* A call that the slow path is to make. The functions that DK_OP() defines fill it, too. */
 struct dk__request {
 	struct dk_op *op;		/* NULL for the operator of @decl */
 	struct dk_op_decl *decl;
@@ -318,8 +319,8 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  *
  * Must be called by the task or thread that entered the call. @f must stay valid until
  * this function returns. Userspace reports two mistakes on stderr, which the kernel does
- * not detect: leaving a call on another thread, and leaving a call twice. After the first
- * mistake the call stays entered, and unregistering waits for it. Leaving a call whose
+ * not detect: leaving a call on another thread, and leaving a call twice. If another thread
+ * leaves a call, the call stays entered, and unregistering waits for it. Leaving a call whose
  * dk_call_enter() failed is reported on stderr or in the kernel's log, and has no effect.
  *
  * Context: As dk_call_enter().
@@ -330,9 +331,9 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  * dk_call_error_text() - describe what a call returned
  * @error: 0 or a negative errno
  *
- * The operator's function may return the same errnos as the dispatcher. To find out which
- * of them returned @error, route the same call with dk_op_route(). If it returns 0, the
- * error is from the function. dk_missing_text() and dk_ambiguous_text() describe an error
+ * The operator's function may return the same errnos as the dispatcher. To find out whether
+ * the function returned @error, route the same call with dk_op_route(). If dk_op_route()
+ * returns 0, the error is from the function. dk_missing_text() and dk_ambiguous_text() describe an error
  * of the dispatcher with the names of the operator and the keys. The kernel module does
  * not have these two functions. There, dk_op_route() returns the keyset of the call, and
  * dk_keyset_print() prints it.
@@ -435,11 +436,12 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * dk_call_described() - the declaration that describes a call's arguments
  * @c: the call, from inside its function
  *
- * Pass the result to dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function it
- * is a copy of the definition that the operator had when the call was entered. In two
- * cases it is the caller's declaration (dk_call_decl()) instead. First, the definition
- * describes no parameters. Second, the caller's declaration describes them, and its
- * signature could not be compared with that of the definition.
+ * Pass the result to dk_arg_find(), dk_arg_get() and dk_arg_set(). It is a copy of the
+ * operator's definition: in a boxed function, of the definition when the call was entered,
+ * and in any other function, of the current one. In two cases it is the caller's
+ * declaration (dk_call_decl()) instead. First, the definition describes no parameters.
+ * Second, the caller's declaration describes them, too, but it or the definition has no
+ * signature, so that the signatures cannot be compared.
  *
  * Context: Any.
  * Return: The declaration, valid as long as the call. A copy of the definition has

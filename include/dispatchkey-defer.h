@@ -59,8 +59,8 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * operator. dk_provider_inside() lists the call with its age. Counters and hooks record
  * the return of the function, and not the completion.
  *
- * Unregistering does not wait for the interrupt or work that completes the call. Free
- * the interrupt, or flush the work, after unregistering.
+ * Unregistering waits for dk_call_complete(), but not until the interrupt handler or work
+ * that calls it has returned. So after unregistering, free the interrupt or flush the work.
  *
  * A deferred call belongs to no thread. The thread that made the call may unregister
  * the provider of its function; unregistering then waits for the call. After fork()
@@ -69,9 +69,9 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
  * Return: 0, -EINVAL if @token is NULL or not initialized, or -EBUSY if a call was deferred
- * with @token and is not completed. -EBUSY may be missed if @token was initialized again by
- * mistake. After an error, @c ends when its function returns, as usual. A function that fails
- * after dk_call_defer() has returned 0 must complete the call.
+ * with @token and is not completed. If @token was initialized again by mistake, the result may
+ * be 0 instead of -EBUSY. After an error, @c ends when its function returns, as usual. A
+ * function that fails after dk_call_defer() has returned 0 must complete the call.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 

@@ -39,9 +39,9 @@ enum dk_join_flags {
  * Return:
  * * 0: success
  * * -ENOSPC: all private backends are bound to other names
- * * -EBUSY: another provider has joined with DK_JOIN_ALONE; @flags has DK_JOIN_ALONE, and
- *   another provider has joined; @name is bound to another backend than @pin; @pin is
- *   bound to another name; or the provider is being unregistered
+ * * -EBUSY: another provider has joined, and it or @prov wants to be alone
+ *   (DK_JOIN_ALONE); @name is bound to another backend than @pin; @pin is bound to
+ *   another name; or @prov is being unregistered
  * * -EINVAL: @prov, @name, @pin or @flags is invalid
  * * -ENOMEM, -ESHUTDOWN
  */
@@ -63,8 +63,8 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * Return:
  * * 0: success
  * * -ENOENT: the name is not bound
- * * -EBUSY: a provider that joined the backend, or one of its devices, is registered
- * * -ENOMEM: the backend is offline and cannot be brought online
+ * * -EBUSY: a provider has joined the backend, or a device of the backend is registered
+ * * -ENOMEM: the backend is offline, and there is no memory to bring it online
  */
 int dk_backend_release(struct dk_registry *reg, const char *name,
 		       struct dk_diag *why);
@@ -200,8 +200,7 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * After it returns 0, no call is running in the device's functions and none will enter
  * them. The device's objects are then routed to other functions of their backend. If
  * another thread unregisters the device or its provider at the same time, both threads
- * wait. If a driver calls this function in its remove function, and not inside a call, it
- * may ignore the result.
+ * wait. A driver's remove function may ignore the result, unless it runs inside a call.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return:
@@ -239,10 +238,10 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  *
  * After -ETIMEDOUT the device is offline and no new call enters its functions, but a call is
  * still running. With the reason STILL_INSIDE, @why names the operator, function and thread of
- * this call, and the least time that it has been running. To continue waiting, call this
- * function again. The second call takes the device offline again if another caller has brought
- * it online meanwhile. The reason UNSERVED is reported only if 0 is returned. @ms does not
- * limit the wait for a grace period, which calls of atomic operators may prolong.
+ * this call, and how long the call has been running at least. To continue waiting, call this
+ * function again. If another caller has brought the device online between the two calls, the
+ * second one takes it offline again. The reason UNSERVED is reported only if 0 is returned.
+ * @ms does not limit the wait for a grace period, which calls of atomic operators may prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.

@@ -91,7 +91,8 @@ enum dk_verdict {
  *	key
  * @DK_BEARING_SERVES: the registered function is used
  * @DK_BEARING_DECIDES: the registered function is not used, but without the registration
- *	the entry of the call, the rule that decides it, or the function would differ
+ *	the call would use another entry, another rule would decide the entry, or another
+ *	function would be used
  * @DK_BEARING_SET: without the registration the effective set would differ, but the entry,
  *	the rule and the function would be the same
  * @DK_BEARING_OFFLINE: no effect, because the function's device or backend is offline

@@ -36,9 +36,9 @@ enum dk_hook_kind {
  * @name: name of the operator
  * @op: the operator
  * @call: the call, which has a dk_call_frame(); NULL if no function serves it
- * @sequence: sequence number of a call whose keyset has an autograd key. Each registry
- *	counts these calls. The number wraps to 0 after LONG_MAX. It is -1 for other calls
- *	and for redispatches
+ * @sequence: number of a call whose keyset has an autograd key. Each registry numbers these
+ *	calls from 0 on, and begins again at 0 after LONG_MAX. -1 for other calls and for
+ *	redispatches
  * @result: after the call, what it returned
  * @reserved: zero
  */

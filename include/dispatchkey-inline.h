@@ -5,8 +5,8 @@
  * DK_ABI_VERSION. lib/core/table/types.h asserts that the dispatcher's structures match these.
  * Included by <dispatchkey-call.h>.
  *
- * A fast call finds the function in one table (struct dk__table), by an index byte, and
- * calls it. The byte is below @first_direct of the table in special cases: undefined
+ * A fast call looks up an index byte by its keyset, and calls the function that the byte
+ * selects in a struct dk__table. The byte is below @first_direct in special cases: undefined
  * operators, counters, hooks, functions of devices or of another type, keysets without a
  * function. Of these cases, dk__begin() itself handles the device of the first object,
  * counters, and the kernel's gate, which records the calls that unregistering must wait for.
@@ -96,8 +96,8 @@ struct dk__index {
 /*
  * Immutable once published. The entries follow the struct in memory. If devices have functions
  * of the operator, the operator's table has no entries of its own. @devices has one table for
- * each of these devices, and one, with device number 0, for objects on no such device. @index
- * is the index of one of the tables at @devices, which usually all have the same index.
+ * each of these devices, and one, with device number 0, for all other objects. @index is then
+ * the index of one of the tables at @devices; usually all of them have the same index.
  */
 struct dk__table {
 	const void *retired[DK__RETIRED];
@@ -127,7 +127,7 @@ struct dk__table {
 #define DK__SLEEPS		(DK__BY_DEVICE | DK__GATES)
 #define DK__SLEEPS_COUNTED	(DK__SLEEPS | DK__COUNTS)
 
-/* A hash table by the low bits of device numbers. A collision uses the next free element. */
+/* A hash table by the low bits of device numbers. On a collision, the next free element is used. */
 struct dk__devices {
 	const void *retired[DK__RETIRED];
 	__u32 mask;
@@ -284,7 +284,7 @@ struct dk__storage {
 /* Filled by dk__begin(): the entry to call, or the input for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
-	const struct dk__table *table;	/* NULL: the call must take the slow path */
+	const struct dk__table *table;	/* NULL or &dk__no_table: the call must take the slow path */
 	__u64 ks;			/* masked if DK__HOW_MASKED */
 	unsigned int byte;		/* index byte */
 };
@@ -423,7 +423,7 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 /*
  * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL. Returns
  * 0 in two cases, in which the call must take the slow path. If the caller is already in a
- * section (DK__HOW_IN_RCU), this section stays open, and the slow path reports the call with
+ * section (DK__HOW_IN_RCU), the section stays open, and the slow path reports the mistake with
  * __might_sleep(). If the gate is full, on bare metal, dk__to_gate() has ended the section that
  * dk__keep() began.
  */
@@ -634,7 +634,7 @@ DK__ALWAYS_INLINE __u32 dk__direct_again(const struct dk__table *table, int how)
  * - @from has no frame and was made through @decl. Then @from was looked up in a table of
  *   the type of @decl.
  * - @decl is bound to the operator of @from.
- * A call with boxed arguments never takes the fast path.
+ * A redispatch of a call with boxed arguments never takes the fast path.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 					 const struct dk_op_decl *decl)

@@ -157,7 +157,7 @@ unsigned int dk_layout_functionalities(const struct dk_layout *l);
  * @l: layout, NULL for v1
  *
  * Context: Any. Not in the kernel module.
- * Return: The number; entry 0 is Undefined's.
+ * Return: The number, even if the table is trimmed (dk_table_size()). Entry 0 is Undefined's.
  */
 unsigned int dk_layout_entries(const struct dk_layout *l);
 
@@ -679,9 +679,8 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * The result is 1 if both keys are alias keys of the layout, because an alias key has no
- * bits, and every set contains the empty set. Equivalent to PyTorch's
- * isIncludedInAlias().
+ * If both keys are alias keys of the layout, the result is 1: @key has no bits, and every
+ * set contains the empty set. Equivalent to PyTorch's isIncludedInAlias().
  *
  * Context: Any. Not in the kernel module.
  * Return: 1 or 0; 0 for Undefined.

@@ -21,8 +21,8 @@ struct dkc_library;
  * enum dk_library_kind - the kind of a library
  * @DK_LIBRARY_DEF: defines operators of a namespace; a namespace can have only one
  *	such library
- * @DK_LIBRARY_FRAGMENT: defines operators of a namespace, next to other
- *	libraries
+ * @DK_LIBRARY_FRAGMENT: defines operators of a namespace; other libraries may define
+ *	operators of the same namespace
  * @DK_LIBRARY_IMPL: registers functions, usually at one dispatch key
  *
  * Correspond to PyTorch's TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT and TORCH_LIBRARY_IMPL.
@@ -133,7 +133,7 @@ int dk_library_unregister(struct dk_library *lib);
  * @lib: a DEF or FRAGMENT library
  * @decl: its declaration. The struct, its name and its schema are copied. Everything else
  *	to which it points must stay valid. A name or schema without a namespace gets the
- *	namespace of the library. If @name is NULL, the name is taken from the schema
+ *	namespace of the library. If @decl->name is NULL, the name is taken from the schema
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
  * @why: filled on failure; may be NULL
@@ -219,9 +219,9 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * @h: the handle; does nothing if NULL
  *
  * Registrations may be released in any order (SEMANTICS 8.1). Succeeds even if no memory
- * can be allocated. If @h has no registration any more, another thread may be releasing
- * its registration. This function then waits for the running calls of all functions that
- * the library's provider has unregistered.
+ * can be allocated. If another thread has released @h, it may still be waiting for running
+ * calls. So if @h has no registration, this function waits for the running calls of all
+ * functions that the library's provider has unregistered.
  *
  * Context: Process context, sleeps until the running calls return. Not in the kernel module.
  * Return: 0, -ENOENT (a registration of another library), -EDEADLK or -ESHUTDOWN as

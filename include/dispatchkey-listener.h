@@ -50,7 +50,7 @@ struct dk_event {
 /**
  * struct dk_listener - a function that is called for events
  * @size: sizeof(struct dk_listener)
- * @inside: private: the listener is running; zero before it is registered
+ * @inside: private: 1 while @notify is running; must be 0 before registering
  * @registry: the registry to listen to, NULL for the default one
  * @notify: the function. Called in process context, with no registry lock held, for
  *	one event at a time. It may register and unregister anything except the
@@ -81,8 +81,8 @@ struct dk_listener {
  *
  * First delivers one DK_EVENT_DEFINED for each operator that is defined. Events of one
  * operator are delivered in order. A function that changes the registry delivers the
- * events before it returns. If another thread is already delivering events, that thread
- * delivers these events, too. So no change waits for a listener in another thread. If
+ * events before it returns, unless another thread is already delivering events. Then it
+ * leaves its events to that thread, and returns without waiting for a listener. If
  * there is no memory for the events of a change, the change still succeeds, and the
  * events are reported later as DK_EVENT_LOST. Corresponds to PyTorch's
  * addRegistrationListener() (SEMANTICS 8.1), which does not report functions.

@@ -288,7 +288,7 @@ static inline struct dk__key_guard dk__guard_autocast(struct dk_local *local,
 	struct dk_local with = *local, without = *local;
 	struct dk_keyset differs;
 
-	/* find the key as a difference: the module exports no function that returns it */
+	/* the two states differ in the key: the module exports no function that returns it */
 	dk_local_set_autocast(&with, backend, 1);
 	dk_local_set_autocast(&without, backend, 0);
 	differs.bits = with.excluded ^ without.excluded;
@@ -315,9 +315,9 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @local: the local state
  * @set: the keyset
  *
- * This is a guard: at the end of the block it restores the whole included set. This also
- * undoes other changes that were made to this set in the block. The excluded set is not
- * restored. Guards of one local state must end in the reverse order of their declaration.
+ * This is a guard: at the end of the block it restores the whole included set, and so also
+ * undoes other changes that were made to this set in the block. It does not restore the
+ * excluded set. Guards of one local state must end in the reverse order of their declaration.
  * Equivalent to PyTorch's IncludeDispatchKeyGuard.
  */
 #define DK_LOCAL_INCLUDE(local, set)					\
@@ -425,6 +425,7 @@ static inline const struct dk_local *dk_local_current(void)
 /**
  * dk_thread_init() - allocate the calling thread's record
  *
+ * The record has the slots that show which functions the thread is inside, and its counters.
  * If a thread does not call this function, its first call of an operator allocates the record.
  * Once the thread has the record, its calls of operators are async-signal-safe.
  *

@@ -353,8 +353,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @name: its name
  * @unserved: the first operator that has no function left for the objects of the
  *	backend or device, and the key, as text: "aten::add at edu"; or empty
- * @inside: a call that is still running, as text: operator, function, task, and the least time
- *	that it has been running; or empty
+ * @inside: a call that is still running, as text: operator, function, task, and how long the
+ *	call has been running at least; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -494,7 +494,7 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @module: name of its kernel module, or empty
  * @backends: names of the backends that the provider has joined
  * @inside: while it is unregistering, calls that are still running, at most 8, such as "ns::op
- *	function task[17] 1500 ms". The time is the least that the call has been running. Only
+ *	function task[17] 1500 ms" for a call that has been running for at least 1500 ms. Only
  *	administrators get these texts
  * @next: the next element, or NULL
  */
@@ -1082,16 +1082,17 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @kind: of enum dk_nl_event_kind
  * @number: number of the backend or device, or 0
  * @key: the key of the function
- * @has_key: whether @key is valid; 0 if @count functions have different keys
+ * @has_key: whether @key is valid; 0 if the event is not about functions, or is about
+ *	several functions at different keys
  * @state: of enum dk_nl_state
- * @count: number of events that this one stands for; for DK_NL_EVENT_LOST the
- *	number of lost events, 0 if unknown
+ * @count: number of changes that this event reports, all of this kind and to the same
+ *	object; for DK_NL_EVENT_LOST the number of lost events, 0 if unknown
  * @reserved: zero
- * @time: time of the last of these events, in nanoseconds of CLOCK_REALTIME; 0 if
+ * @time: time of the last of these changes, in nanoseconds of CLOCK_REALTIME; 0 if
  *	unknown
  * @generation: generation of the registry when the event was sent; 0 if unknown. For
- *	DK_NL_EVENT_LOST, the generation of the last lost event; an event that was read
- *	earlier may have a higher generation
+ *	DK_NL_EVENT_LOST, the generation of the last lost event, which may be lower than
+ *	that of an event that was read earlier
  * @name: name of the operator, backend, device or provider; empty for a backend
  *	fallback
  * @key_name: name of the key

@@ -115,8 +115,9 @@
 },
 
 /*
- * The members of struct dk__##id##_named, which has the parameters in the order of @args of
- * DK_OP(). Their offsets must equal those in struct id##_args.
+ * DK_OP() declares two structs: struct id##_args has the parameters in the order of @params, and
+ * struct dk__##id##_named in the order of @args. The orders are the same if each parameter has the
+ * same offset in both: DK__SAME_PLACE().
  */
 #define DK__NAMED(id, arg) __typeof__(DK__ARG(id, arg)) arg;
 /* The comma operator turns an array into a pointer. */

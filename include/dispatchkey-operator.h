@@ -74,8 +74,9 @@ enum dk_alias_analysis {
  * @param: describes the parameters, or NULL
  * @args_size: size of the argument struct in bytes
  * @extract: passes the objects that a boxed call dispatches on to dk_extracted(); set by
- *	DK_OP(). If it is NULL, boxed calls dispatch on all objects and lists in @param.
- *	They dispatch on generators only in a redispatch of a call that was not boxed
+ *	DK_OP(). If it is NULL, boxed calls dispatch on all objects and lists in @param. With
+ *	or without it, a boxed call ignores generators, but the boxed redispatch of a call
+ *	that was not boxed includes them
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
  * @sig_mark: computed from @sig by the first call that needs it; initially
  *	zero
@@ -158,9 +159,9 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  * @name: the operator
  * @why: filled on failure; may be NULL
  *
- * An operator that has no definition, no functions and no references is freed. If it was
- * called through its declaration, it is not freed: it is kept for the next definition
- * until the registry is freed (SEMANTICS 8.1).
+ * An operator that has no definition, no functions and no references is freed. But if it
+ * was called through a declaration, it is kept for the next definition until the registry
+ * is freed (SEMANTICS 8.1).
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
@@ -228,7 +229,7 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
  * @op: the operator
  *
  * Context: Any.
- * Return: The name, valid until the handle is released; NULL if @op is NULL.
+ * Return: The name, valid as long as @op, for example until dk_op_put(); NULL if @op is NULL.
  */
 const char *dk_op_name(const struct dk_op *op);
 
@@ -241,9 +242,10 @@ const char *dk_op_name(const struct dk_op *op);
  * @DK_IMPL_F_PLAIN: the function has the operator's type, without the struct
  *	dk_call parameter
  * @DK_IMPL_F_BLOCK: the key may be a building block such as DK_DENSE
- *	(DK_KIND_BUILDING_BLOCK), as in PyTorch. Without this flag, only an array that is
- *	registered for a backend or a device may have such a key. No call is routed to
- *	such a function, but rules 4 and 6a take it into account (SEMANTICS 7.2)
+ *	(DK_KIND_BUILDING_BLOCK), as in PyTorch. No call is routed to a function at a
+ *	building block, but rules 4 and 6a take it into account (SEMANTICS 7.2). Without
+ *	this flag, only an array that is registered for a backend or a device may have
+ *	such a key, which then means the runtime key of that backend
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,
@@ -334,9 +336,9 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  * @impls: the array that was registered; for a fallback, its struct dk_impl
  * @why: filled on failure; may be NULL
  *
- * The array may already have been withdrawn, and another thread may be unregistering the
- * array or its provider. This function then also waits for the array's calls and returns
- * 0.
+ * This function also waits for the array's calls, and returns 0, if the array was already
+ * withdrawn (dk_impls_withdraw()), or if another thread is unregistering the array or its
+ * provider.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return:

@@ -79,9 +79,9 @@ const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
  * dk_registry_generation() - a number that increases with every change
  * @reg: registry, NULL for the default one
  *
- * Read the number before and after you read several entries. If it is the same, nothing
- * changed in between. Enabling, disabling or resetting the counters also increases the
- * number.
+ * Read the number before and after several calls that read the registry, such as a walk.
+ * If it is the same, nothing changed in between. Enabling, disabling or resetting the
+ * counters also increases the number.
  *
  * Context: Process context, may sleep.
  * Return: The number.
@@ -203,7 +203,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  * -ETIMEDOUT the provider is being unregistered: it cannot register anything, and its memory
  * and code must stay valid until another call of this function or of dk_provider_unregister()
  * returns 0. With the reason STILL_INSIDE, @why names a call that is still running: its
- * operator, function and thread, and the least time that it has been running.
+ * operator, function and thread, and how long it has been running at least.
  * dk_provider_inside() lists all running calls. The kernel does not record calls of atomic
  * operators. If it waits for such a call, the reason is GRACE: the grace period is not over.
  *
@@ -228,9 +228,9 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @device: number of the device that the function belongs to, or 0
  * @is_deferred: 1 if the call was deferred with dk_call_defer(): its function has
  *	returned, but the call is not complete
- * @ms: the least time that the call has been running, in milliseconds. It is measured from the
- *	end of the first grace period of unregistering, and is 0 before. For a deferred call,
- *	the time since dk_call_defer()
+ * @ms: how long the call has been running at least, in milliseconds: the time since the end of
+ *	the first grace period of unregistering, or 0 before that. For a deferred call, the
+ *	time since dk_call_defer()
  * @op: the operator that was called. It may be "fallback for KEY" if a backend fallback
  *	serves the call, and the call is deferred or in userspace
  * @label: label of the function

@@ -1216,7 +1216,7 @@ template <class F, class... A> constexpr bool is_for()
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
-	/* one byte too long for a label, so that the library sees and truncates a longer text */
+	/* one byte more than a label has, so that the library sees if a text is too long */
 	char label[DK_NAME_MAX + 1] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
@@ -1249,7 +1249,10 @@ struct definition : entry {
 	}
 };
 
-/* The owner is the shared object that contains the caller; see DK__LOCAL_TO_OBJECT. */
+/*
+ * Makes a provider. Its owner is the shared object that contains the caller; see
+ * DK__LOCAL_TO_OBJECT.
+ */
 DK__LOCAL_TO_OBJECT inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 {
 	dk_provider p = {};
@@ -1320,8 +1323,8 @@ struct impl_options {
 	/* DK_IMPL_F_ATOMIC, or 0 */
 	unsigned int flags = 0;
 	/*
-	 * a building block means the runtime key of this backend; not for fallbacks,
-	 * libraries or make_impl()
+	 * if the key is a building block, the backend whose runtime key it stands for; not for
+	 * fallbacks, libraries or make_impl()
 	 */
 	dk_backend backend = DK_BACKEND_INVALID;
 	/* not for make_impl(), and not for libraries, which have a registry of their own */
