@@ -11,8 +11,8 @@
  *
  * dkc_section_is_gate() Takes the operator's flags. True if calls stay in their read-side
  *			critical section instead of entering the gate.
- * dkc_slots_are_gate()	True in userspace: the slot that dk__begin() reserves is also the
- *			record of the call.
+ * dkc_slots_are_gate()	True in userspace: the slot that dk__begin() reserves also records the
+ *			call in the gate.
  * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel the slot points to the
  *			storage that is passed.
  * dkc_gate_owns()	False if another thread has entered the call with this storage. Always
@@ -45,10 +45,10 @@ static inline bool dkc_is_deferred(const struct dk_deferred *d)
 }
 
 /*
- * Called with the list's lock held. Returns -EBUSY if a call is already deferred with @d. A caller
- * may have initialized @d again by mistake, so that @d only looks unused. This is noticed only if
- * @d is still first in the list, that is, if no other call was deferred since. @d then stays in the
- * list.
+ * Called with the list's lock held. Returns -EBUSY if a call is already deferred with @d. If a
+ * caller has initialized @d again by mistake, @d looks unused. The mistake is then noticed only if
+ * @d is still first in the list, because no other call was deferred since. @d stays in the list,
+ * and -EBUSY is returned.
  */
 static inline int dkc_deferred_link(struct dk_deferred *d, struct dk_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
@@ -101,7 +101,7 @@ static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_f
 	return found;
 }
 
-#define DKC_GATE_SIZE	8	/* words of storage for a record */
+#define DKC_GATE_SIZE	8	/* words of storage for one call */
 
 /*
  * Records a call of the calling thread until dkc_gate_leave() with the same @storage. Fails with
@@ -113,13 +113,13 @@ int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);
 void dkc_gate_leave(u64 *storage);
 /* True if @match returns true for a call in flight of the calling thread. */
 bool dkc_gate_mine(dkc_inside_fn match, void *data);
-/* True if @match returns true for a call in flight, or for a deferred call of @prov. */
+/* True if @match returns true for any call in flight, or for a deferred call of @prov. */
 bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
 /*
  * dkc_gate_defer() adds the call of the running function to the deferred calls. It fails with
  * -EBUSY if a deferred call already uses @d. dkc_gate_complete() traces @result and then removes
- * @d; from then on the function may be freed. It returns false if @d was removed before. In the
- * kernel dkc_gate_complete() may be called in any context but NMI.
+ * @d; from then on the function may be freed. dkc_gate_complete() returns false if @d was removed
+ * before. In the kernel it may be called in any context but NMI.
  */
 int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dk_deferred *d, int result);

@@ -96,10 +96,10 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 		if (!*args)
 			break;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_args_give(). The description may belong to
-		 * a later definition than @before does. In that case the removal of the earlier
-		 * definition has published another table in between. So the load below returns
-		 * another table than @before, and the loop repeats.
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If *@args belongs to a later
+		 * definition than @before, the earlier definition was removed in between. The
+		 * removal published another table. So the load below returns another table than
+		 * @before, and the loop repeats.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -178,7 +178,7 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 	return enter(f, op, req);
 }
 
-/* Binds the declaration to its operator. Binds it again if that operator was replaced. */
+/* Before the call, binds the declaration if it is not bound, or if its operator was replaced. */
 static int call_by_name(struct dk_frame *f, const struct dk__request *rq,
 			struct dkc_request *req)
 {
@@ -248,10 +248,10 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 }
 
 /*
- * Turns a call on the fast path into a call with a frame. In userspace another record in the gate
- * replaces the slot that the fast path reserved: such slots must be released in the reverse order,
- * but frames may be left in any order. The new record is made before the slot is released, so that
- * a waiter always finds the call.
+ * Turns a call on the fast path into a call with a frame. In userspace, slots of the fast path must
+ * be released in the reverse order, but frames may be left in any order. So the call moves to a
+ * slot of the slow path: dkc_gate_enter(). It enters that slot before it releases the other one, so
+ * that a waiter always finds the call.
  */
 static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
 {

@@ -87,8 +87,8 @@ find_on_device(const struct dk_call *c, const struct dkc_table *table, u64 *ks,
 }
 
 /*
- * Returns false only if all objects are on one device or on none. Counts offline devices, too. If
- * this function returns true, the slow path compares again, without offline devices.
+ * Returns true if two objects are on different devices, or if an object is a list. The slow path
+ * then compares the devices again, including those of lists, but without offline devices.
  */
 static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {
@@ -146,8 +146,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 }
 
 /*
- * Clears DK__CALL_BOXED, which dk_redispatch_boxed() sets: a redispatch is boxed only if the call
- * @from was boxed, and in that case dk__may_redispatch() returns false.
+ * Clears DK__CALL_BOXED, which dk_redispatch_boxed() has set in @flags. The new call has this flag
+ * only if @from has it, and dk__may_redispatch() returns false for such a @from.
  */
 noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
 				 struct dk__request *rq, unsigned long flags,

@@ -73,7 +73,7 @@ static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_d
 		if (!masked)
 			req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
 		else
-			/* in a changing registry, the entry became a fallthrough after masking */
+			/* a change has made the entry a fallthrough since @req->ks was masked */
 			req->ks &= ~dkc_functionality_bit(l, f);
 	}
 }
@@ -206,8 +206,8 @@ again:
 }
 
 /*
- * Returns the function in the table's entry of @key if it is registered at exactly @key. If this
- * returns NULL, search the lists of registrations: the table lacks some functions.
+ * Returns the function in the table's entry of @key if it is registered at exactly @key. If not,
+ * returns NULL. The caller then searches the lists of registrations for the function.
  */
 static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Finds or makes the operator of a definition or function, and checks that both fit: name,
- * signature, schema and class.
+ * signature, schema and class. The class of an operator is atomic (DK_OP_ATOMIC) or sleepable.
  */
 #include "change.h"
 
@@ -96,7 +96,7 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 	const struct dkc_reg *r = NULL;
 	u64 sig = dkc_op_sig(op);
 
-	/* an unpublished definition belongs to the same registration as @c */
+	/* without a definer, the definition is not published: it is registered together with @c */
 	if (op->decl && dkc_sig_hash(op->decl->sig) == sig)
 		return (struct dkc_claim){
 			.decl = op->decl, .prov = op->definer ? op->definer : c->prov,
@@ -242,8 +242,8 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
 	/*
-	 * A refused claim need not release the operator: a new operator fits every claim, so the
-	 * operator existed before.
+	 * After an error, the operator need not be released: it is not new, because a new operator
+	 * fits every claim.
 	 */
 	if (!err)
 		*out = op;

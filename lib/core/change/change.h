@@ -42,7 +42,7 @@ void dkc_impl_text(char text[DK_NAME_MAX], const struct dk_impl *impl,
 		   const struct dkc_provider *prov);
 
 /*
- * register.c: a registration of a definition, of functions, or of both. A device is registered
+ * register.c: what one API call registers: a definition, functions, or both. A device is registered
  * together with its functions, even if it has none.
  */
 struct dkc_registration {
@@ -64,12 +64,12 @@ struct dkc_registration {
 	struct dkc_change ch;
 };
 
-/* Publishes a registration as a whole, or fails and changes nothing. */
+/* Publishes everything in @r in one change, or fails and changes nothing. */
 int __must_check dkc_register(struct dkc_registration *r);
 
 /*
- * unregister.c: remove a definition or functions. Add the operators to @ch, whose tables the caller
- * must then publish.
+ * unregister.c: remove a definition or functions, and add their operators to @ch. The caller must
+ * then publish other tables for these operators: dkc_change_force(@ch).
  */
 void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
@@ -80,8 +80,8 @@ void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* Returns the block of an array that the provider registered without a device, or NULL. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
 /*
- * Returns a withdrawn block that is not drained yet, or NULL: that of @device or, if @device is 0,
- * one of @impls without a device.
+ * Returns a block that was withdrawn but is not drained yet: the block of @device or, if @device is
+ * 0, a block of the array @impls that belongs to no device. Returns NULL if there is none.
  */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 					   const struct dk_impl *impls, u32 device);
@@ -142,7 +142,7 @@ struct dkc_target {
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* @since was brought online again during the wait */
-	u64 over;			/* 0, or a time after the grace period of the wait */
+	u64 over;			/* when the grace period of the wait was over, or 0 */
 	struct dk_inside *found;	/* find_inside() fills it with a selected call */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;		/* the selected calls to skip before @found */
@@ -172,7 +172,7 @@ bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int 
 /* Called in the child of fork(); the lock was taken before the fork. */
 void dkc_providers_after_fork(struct dk_registry *reg);
 
-/* device.c: returns the device in the first used slot after that of @number (0: any), or NULL. */
+/* device.c: returns the device in the next used slot after that of @number (0: begin), or NULL. */
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);
 /* Make the number of a device valid, or make it invalid forever. */
 void dkc_device_publish(struct dkc_device *dev);
@@ -184,8 +184,8 @@ void dkc_backends_release(struct dkc_provider *prov);
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
 /*
  * @name is the name of a key in the layout, such as AutogradPrivateUse1. If its backend has a
- * private name, returns this, and sets *@kept to the length of the part before the backend's name
- * (8 for "Autograd"). Otherwise returns NULL.
+ * private name, returns the private name, and sets *@kept to the length of the part of @name before
+ * the backend's name (8 for "Autograd"). Otherwise returns NULL.
  */
 const char *dkc_private_end(const struct dk_registry *reg, const char *name, size_t *kept);
 

@@ -79,8 +79,8 @@ static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 }
 
 /*
- * The blocks of the provider can be read: they are not freed while the lock is held or a wait is in
- * progress.
+ * True if @t selects the call. The block of the call can be read: no block of a provider is freed
+ * while the lock is held or a wait for the provider is in progress.
  */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
@@ -368,7 +368,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	}
 	mutex_unlock(&reg->lock);
 	dkc_trace(drain, core, true, unregisters, false);
-	/* only unregistering applies its deadline here: a grace period is usually short */
+	/* a grace period is usually short: only unregistering limits this wait by its deadline */
 	if (!t->past_grace)
 		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
 	if (t->past_grace) {
@@ -380,8 +380,8 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	}
 	mutex_lock(&reg->lock);
 	/*
-	 * check again: the last call may have returned, or another waiter may have marked it
-	 * drained
+	 * check again: since wait_empty(), the last call may have returned, or another waiter may
+	 * have unregistered @core
 	 */
 	if (!empty && !core->drained)
 		err = report_inside(t, why);

@@ -145,7 +145,7 @@ static int switch_tables(const struct dkc_switch *s)
 	else
 		dkc_notify_backend(s->reg, s->number, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* readers of the lists use the functions only after the tables have them */
+	/* only now, so that readers of the lists do not use the functions before the tables do */
 	if (s->online)
 		set_visible(s);
 	since->over = 0;
@@ -207,7 +207,7 @@ static int wait_switched(const struct dkc_switch *s)
 	return target.canceled ? dkc_refuse(s->why, DK_WHY_CANCELED, name) : err;
 }
 
-/* If the state is already offline, nevertheless waits for running calls. */
+/* Switches to the new state. Waits for running calls even if the state was already offline. */
 static int set_online(struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
 {

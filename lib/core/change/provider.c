@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits for
- * one grace period and then for running calls, and then frees memory. Only a deadline needs free
- * memory.
+ * one grace period and then for running calls, and then frees memory. Without a deadline, it
+ * succeeds even if no memory can be allocated.
  */
 #include "change.h"
 
@@ -118,9 +118,9 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 		return err;
 	dkc_accept(why);
 	/*
-	 * If @core is NULL, the provider is not registered, and its registry may be freed. A caller
-	 * that reads NULL also reads everything that the calls of the provider stored. Pairs with
-	 * smp_store_release() in unregistered(): selftests/model/message.pml.
+	 * If prov->core is NULL, the provider is not registered, and its registry may be freed. A
+	 * caller that reads NULL also reads everything that the calls of the provider stored. Pairs
+	 * with smp_store_release() in unregistered(): selftests/model/message.pml.
 	 */
 	if (!prov || !smp_load_acquire(&prov->core))
 		return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Registers a definition, an array of functions, the functions of a device, or a backend
- * fallback. dkc_register() publishes a registration as a whole or not at all.
+ * fallback. dkc_register() publishes all that one API call registers, or nothing.
  */
 #include "change.h"
 

@@ -184,8 +184,8 @@ struct dkc_place {
 };
 
 /*
- * layout.c: returns the functionality and the backend of a key. For key number @nf of a layout,
- * which is a sentinel and no functionality, @f is @nf.
+ * layout.c: returns the functionality and the backend of a key. Key number @nf of a layout is not a
+ * functionality but a sentinel; for this key, the function returns @f = @nf.
  */
 struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key);
 

@@ -145,7 +145,7 @@ static int bearing_of(struct dkc_case *c, const struct dkc_reg *r, bool is_top)
 {
 	const struct dkc_device *dev = dkc_block_of(r)->dev;
 
-	/* a fallthrough can be found only at Undefined; such a call fails */
+	/* @r is a fallthrough only if the entry is that of Undefined: the call then fails */
 	if (c->outcome.pick.reg == r)
 		return dkc_is_fallthrough(r) ? DK_BEARING_DECIDES : DK_BEARING_SERVES;
 	if (dkc_block_of(r)->prov && !dkc_may_serve(r))

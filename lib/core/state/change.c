@@ -7,9 +7,9 @@
 #include "state.h"
 
 /*
- * Changes the state of the block in two steps, and counts half a change after each. A view that
- * began before the first count does not include the change; later views do. In the first state
- * (DKC_ADDING, DKC_REMOVING) a reader decides by the count in its view: is_in_view() in
+ * Changes @state of the block in two steps. After each step, counts half a change: dkc_changed(). A
+ * view that began before the first count does not include the change; later views do. In the first
+ * state (DKC_ADDING, DKC_REMOVING) a reader decides by the count in its view: is_in_view() in
  * table/rules.c. In the second state the reader need not: if its view began before the first count,
  * dkc_view_holds() returns false anyway. Model: selftests/model/view.pml.
  */

@@ -30,7 +30,7 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
 	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number that is loaded below is
-	 * not older than the counting period of @s. Model: selftests/model/count.pml.
+	 * not left over from counters that were disabled. Model: selftests/model/count.pml.
 	 */
 	smp_rmb();
 	n = s ? dkc_reg_counter(op, r) : 0;
@@ -51,7 +51,7 @@ static struct dkc_counter *counter_at(const struct dk_registry *reg, u32 n)
 	return &reg->counters->block[n / DKC_COUNTS]->counter[n % DKC_COUNTS];
 }
 
-/* Returns how often a counter was incremented, also for functions that had it before. */
+/* Returns how often a counter was incremented, including for functions that had it earlier. */
 static u64 counter_sum(const struct dk_registry *reg, u32 n)
 {
 	return dkc_counts_sum(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);

@@ -37,7 +37,7 @@ static const struct dk_obj *first_on(const struct dk_list *list, u64 backend)
 	return NULL;
 }
 
-/* Returns the device of the first object, or item of a list, on the highest backend of @ks. */
+/* Returns the device, or 0, of the first object or list item on the highest backend of @ks. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n)
 {

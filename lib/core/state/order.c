@@ -75,7 +75,7 @@ void dkc_order_remove(struct dk_op *op)
 	for (at = first; at; at = at->child[1])
 		after = &at->after;
 	*after = op->after;
-	/* in the order, all names under @first precede all names under @last */
+	/* join the children of @op: all names under @first precede all names under @last */
 	while (first && last) {
 		if (first->hash >= last->hash) {
 			*link = first;

@@ -187,7 +187,7 @@ void dkc_registry_unlock(struct dk_registry *reg)
 {
 	bool visits = reg->notifies_unlocked;
 
-	/* a visitor, so that the registry is not freed while its notifiers are called */
+	/* count a visit, so that the registry is not freed while its notifiers are called */
 	reg->visitors += visits;
 	mutex_unlock(&reg->lock);
 	if (!visits)

@@ -44,7 +44,7 @@ static inline const char *dkc_name_of_call(const struct dk_call *c)
 	return decl && dkc_decl_fits(decl) ? decl->name : "a call";
 }
 
-/* True if a declaration that points to @op is bound: @op is an operator of a registry. */
+/* True if @op, to which a declaration points, is an operator: not NULL, not dk__unbound. */
 static inline bool dkc_is_bound(const struct dk_op *op)
 {
 	return op && op != &dk__unbound;
@@ -144,7 +144,7 @@ typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 /*
  * dkc_is_owned() returns true if a provider belongs to an owner. A provider that does not name its
  * owner belongs to the owner whose memory contains its struct dk_provider. dkc_provider_of()
- * returns a provider of an owner that is still registered, or NULL. The caller must hold the lock.
+ * returns a registered provider of the owner, or NULL. The caller must hold the lock.
  */
 bool dkc_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
 struct dkc_provider *dkc_provider_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
@@ -202,8 +202,8 @@ void dkc_notifiers_release(struct dk_registry *reg);
 
 /*
  * counters.c: the caller must hold the lock, except for dkc_stats_count() and dkc_stats_free().
- * dkc_stats_cover() assigns counters to an operator, its functions, and the fallbacks in @table
- * (NULL: none), where they have none yet. Returns false if an allocation failed.
+ * dkc_stats_cover() assigns a counter to each of these that has none: @op, its functions, and the
+ * fallbacks in @table, which may be NULL. It returns false if an allocation failed.
  */
 bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_sleep);
 /* Calls dkc_stats_cover() for all operators. Stops if an allocation fails. */
@@ -261,8 +261,8 @@ struct dkc_calls {
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 
 /*
- * hook.c: dkc_hooks_before() runs @before of each hook. If @err is not 0, the call fails, and it
- * also runs @after of each hook. For a call that is made, dkc_hooks_after() runs @after later.
+ * hook.c: dkc_hooks_before() runs @before of each hook. If @err is not 0, the call fails, so
+ * dkc_hooks_before() runs @after, too. Otherwise dkc_hooks_after() runs @after when the call ends.
  */
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_request *req, int err);
 void dkc_hooks_after(struct dk_frame *f);

@@ -185,8 +185,8 @@ static bool all_in_place(const struct dk_op *op, u32 size)
 }
 
 /*
- * Returns a number of slots of which @n devices use at most half. If up to four times as many slots
- * avoid all collisions, returns that number, so that calls find each device without a search.
+ * Returns a number of slots of which @n devices use at most half. If a number up to four times as
+ * large avoids all collisions, returns that, so that calls find each device without a search.
  */
 static u32 num_slots_for(const struct dk_op *op, u32 n)
 {

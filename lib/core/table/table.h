@@ -96,7 +96,7 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 
 /*
  * Returns the table of a device. The first slot is always free, and the search passes over it. The
- * search ends at the slot of the device or at another free slot, which has the table for others.
+ * search ends at the slot of the device, or at another free slot: its table is for other objects.
  */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
@@ -120,7 +120,7 @@ static inline const struct dkc_device_tables *dkc_table_devices(const struct dkc
 	return table->direct & DK__COUNTS ? NULL : table->devices;
 }
 
-/* Returns the table for objects on @device, or the table for others if the device has none. */
+/* Returns the table for objects on @device. Devices without functions share one table. */
 const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 device);
 
 static inline bool dkc_is_gated(const struct dkc_table *table)
@@ -276,9 +276,9 @@ const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_tab
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * Returns the table that the slow path uses: the published table or, if that is of kind
- * DKC_TABLE_BYPASS, the full table or dkc_table_resolve(). The caller must hold the lock or be in a
- * read-side critical section.
+ * Returns the table that the slow path uses: the published table. If that is of kind
+ * DKC_TABLE_BYPASS, returns the full table or, if there is none, dkc_table_resolve(). The caller
+ * must hold the lock or be in a read-side critical section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 
@@ -343,9 +343,9 @@ bool dkc_same_struct(const struct dk_op_decl *a, const struct dk_op_decl *b);
 /* Returns the hash of a signature, ignoring white space; 0 only for NULL. */
 u64 dkc_sig_hash(const char *sig);
 /*
- * True if the signature of @decl does not have the hash @sig. If both match, stores a mark in
- * decl->sig_mark, so that calls by handle take the fast path from then on. The mark includes the
- * address of the signature's text. So if a program copies the declaration and gives the copy
+ * True if @decl has a signature whose hash is not @sig. False if @sig is 0: unknown. If the hash is
+ * @sig, stores a mark in decl->sig_mark: then calls by handle take the fast path. The mark includes
+ * the address of the signature's text. So if a program copies the declaration and gives the copy
  * another signature, the copied mark does not match.
  */
 bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig);

@@ -30,7 +30,7 @@ enum dkc_group {
 	DKC_GROUPS
 };
 
-/* One function at one key of one operator, or one backend fallback. */
+/* A registration: one function of an operator, or one backend fallback, at one key. */
 struct dkc_reg {
 	u64 place : 19;		/* position in the block */
 	u64 run : 19;		/* index in @runs of the block */
@@ -62,7 +62,7 @@ enum dkc_state {
 	DKC_REMOVED,	/* unpublished */
 };
 
-/* The functions of one registration: a caller's array, a device's functions, or a fallback. */
+/* The registrations of one API call: of a caller's array, a device's functions, or a fallback. */
 struct dkc_block {
 	struct rcu_head rcu;
 	struct dkc_block *next;		/* the next block of the provider */
@@ -83,10 +83,10 @@ struct dkc_block {
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
-/* The switches of a device or backend between offline and online. */
+/* How often a device or backend was taken offline or brought online. */
 struct dkc_offline {
-	unsigned long switches;		/* each switch cancels the waits that began before it */
-	u64 over;	/* 0, or a time after a grace period that followed the last switch */
+	unsigned long switches;		/* each one cancels the waits that began before it */
+	u64 over;	/* 0, or when a grace period that began after the last switch was over */
 };
 
 struct dkc_device {
@@ -365,7 +365,7 @@ struct dkc_provider {
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
 	struct dkc_call_map call_map;
-	u64 grace_over;			/* 0, or a time after the grace period of unregistering */
+	u64 grace_over;			/* when the grace period of unregistering was over, or 0 */
 	struct dkc_library *libraries;	/* made by lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
