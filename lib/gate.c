@@ -196,7 +196,7 @@ static COLD void thread_exit(void *data)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* the thread ended inside these calls of the fast path, and their stack is gone */
+	/* drop calls of the fast path: the thread has ended inside them, and their stack is gone */
 	for (i = 0; i < GATE_SLOTS; i++)
 		if (!((uintptr_t)r->slots[i] & SLOT_REG))
 			WRITE_ONCE(r->slots[i], NULL);
@@ -777,7 +777,7 @@ void dkc_gate_wake(const void *reg)
 	(void)reg;
 }
 
-/* If there is no record @task any more, the call has returned and the thread has ended. */
+/* If the record @task no longer exists, the call has returned and the thread has ended. */
 COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 {
 	const struct gate_record *r;

@@ -36,9 +36,9 @@ const char *dk_version(void)
 
 /*
  * Takes all locks before fork(). Otherwise a lock that another thread of the parent holds would
- * stay locked in the child. Takes liburcu's lock first. The thread that holds it may be waiting for
- * a grace period, that is, for readers; if the other locks were taken first, a reader that needs
- * one of them would never end.
+ * stay locked in the child. Takes liburcu's lock first: its holder may be waiting for a grace
+ * period, that is, for readers. If this thread already held the other locks, a reader that needs
+ * one of them would never end, and neither would the grace period.
  */
 static void before_fork(void)
 {

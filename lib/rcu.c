@@ -14,10 +14,10 @@ static struct rcu_head *replaced;	/* replaced tables; slots may still point to t
 static unsigned int num_retired;	/* objects in both lists */
 static unsigned int num_kept;		/* replaced tables that calls still use */
 /*
- * liburcu registers and removes threads under a lock that urcu_bp_before_fork() does not take. In a
- * child that is forked meanwhile, liburcu's lock would stay locked, and the first call of a new
- * thread would never return. So each thread holds @registering while it registers with liburcu.
- * fork() takes @registering, and waits for threads that are being removed.
+ * liburcu registers and removes threads under a lock that urcu_bp_before_fork() does not take. If
+ * another thread forked at that moment, this lock would stay locked in the child, and the first
+ * call of a new thread of the child would never return. So each thread holds @registering while it
+ * registers with liburcu. fork() takes @registering, and waits for threads that are being removed.
  */
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_at_fork;

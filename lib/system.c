@@ -28,7 +28,7 @@ u64 dkc_now(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
 }
 
-/* Names the call that a wait is for. The wait may never end, for example in dlclose(). */
+/* Reports a call for which a provider waits. The wait may never end, for example in dlclose(). */
 void dkc_notice_wait(const char *prov, const char *call)
 {
 	int cancel;

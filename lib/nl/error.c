@@ -61,9 +61,7 @@ int dkn_error_no_handle(struct dk_nl_error *why)
 
 /* ---- sentences ------------------------------------------------------------ */
 
-/*
- * Returns the text for an error without a message of the module: it comes from genetlink or Linux.
- */
+/* Returns the text for an error that genetlink or Linux reported, without a message. */
 static const char *default_text(int code)
 {
 	switch (code) {

@@ -5,7 +5,7 @@
 #ifndef DKN_INTERNAL_H
 #define DKN_INTERNAL_H
 
-/* The library is built with hidden visibility. It exports only the functions of this header. */
+/* The library is built with hidden visibility. It exports only what <dispatchkey-nl.h> declares. */
 #pragma GCC visibility push(default)
 #include <dispatchkey-nl.h>
 #pragma GCC visibility pop

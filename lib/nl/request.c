@@ -189,7 +189,8 @@ static void read_datagram(struct dkn_request *r, struct progress *p)
 }
 
 /*
- * Returns a negative errno if the socket fails, or the time is over, before the answer is complete.
+ * Receives until the answer is complete. Returns a negative errno if the socket fails or the time
+ * is over before that.
  */
 static int receive_answer(struct dkn_request *r, struct progress *p)
 {

@@ -81,9 +81,9 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 }
 
 /*
- * Sets e->impl.op to a declaration with the full name of the operator: to e->decl or, if the
- * function has a declaration of its own, to e->fn_decl, which is a copy of that one with its
- * signature and unbox functions.
+ * Sets e->impl.op to a declaration with the full name of the operator. This is e->decl, unless the
+ * function has a declaration of its own. Then it is e->fn_decl: a copy of the function's
+ * declaration, with its signature and unbox functions, but with the full name.
  */
 static void entry_set_op(struct dkc_entry *e, const struct dk_op_decl *decl)
 {

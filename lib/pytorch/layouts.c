@@ -215,9 +215,9 @@ static const char pt1_12[] =
 	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
 
 /*
- * The layouts after v1, in the order of dk_layout_next(). dk_layout_next() does not return the last
- * ones, from index NUM_LISTED on, which can only be found by name. An element with a name is a copy
- * of another layout: of the earlier element with the same text or, if it has no text, of v1.
+ * The layouts after v1, in the order of dk_layout_next(), which ends before index NUM_LISTED. The
+ * layouts from this index on can only be found by name. An element with a name is a copy of another
+ * layout: of v1 if the element has no text, otherwise of the earlier element with the same text.
  */
 static const struct {
 	const char *text;

@@ -8,7 +8,7 @@
 /*
  * One registration of a library. The declarations and @impl are copies, because the library's
  * namespace is added to their names. If a function is registered together with a definition, but
- * has a declaration of its own, @fn_decl is the copy of this one.
+ * has a declaration of its own, @fn_decl is the copy of the function's declaration.
  */
 struct dkc_entry {
 	struct rcu_head rcu;

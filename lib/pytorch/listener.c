@@ -2,10 +2,10 @@
 /*
  * Reports events to listeners. A notifier queues each event under the registry's lock, and reports
  * the queued events after the lock is released. Only one thread reports at a time, in the order of
- * the queue. If another thread has events meanwhile, it returns at once, and the first thread
- * reports these events, too. A change never fails because of its events: if an event cannot be
- * allocated, it is counted as lost, and the number of lost events is reported after the queued
- * events.
+ * the queue. If a second thread makes a change meanwhile, it returns without reporting, and the
+ * first thread reports the events of that change, too. A change never fails because of its events:
+ * if an event cannot be allocated, it is counted as lost, and the number of lost events is reported
+ * after the queued events.
  */
 #include "pytorch.h"
 
@@ -276,7 +276,7 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 	if (made)
 		dkc_notifier_add(reg, &made->notifier);
 	l->inside = 0;
-	/* skip events that are already queued: @only may be a freed listener at the same address */
+	/* skip queued events: @only of some may be a freed listener that had the address of @l */
 	l->last = ls->number;
 	l->next = ls->first;
 	ls->first = l;

@@ -135,7 +135,8 @@ static int read_functionalities(struct reader *r)
 
 	while (next_word(r)) {
 		/*
-		 * Undefined, which has no bit, and 63 others: of the 64 bits, a backend needs one
+		 * Undefined has no bit. One of the 64 bits is that of a backend, so at most 63
+		 * other functionalities have bits.
 		 */
 		if (l->nf == DKC_MAX_FUNCTIONALITIES)
 			return refuse(r, DK_WHY_LAYOUT_SIZE, r->word);

@@ -18,8 +18,8 @@
 #endif
 
 /*
- * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). These functions
- * are so short that liburcu's licence permits this for code under any licence. They are not
+ * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). They are so short
+ * that liburcu's licence permits inlining them into code under any licence. They are not
  * inlined in ThreadSanitizer builds, because TSan must intercept both readers and grace periods.
  * They are not inlined in ASan builds, which include UBSan, because UBSan would report the
  * alignment of liburcu's reader struct in every caller.

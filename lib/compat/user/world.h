@@ -81,7 +81,7 @@ struct dkc_counts {
 
 #define dkc_count_at(c, i)	((struct dk__count){ (c)->id, (i) })
 
-/* Counts a call, as lost if there was no memory for the thread's part of the block. */
+/* Counts a call. If there was no memory for the thread's part of the block, counts it as lost. */
 void dkc_count_add(const struct dk__count *at);
 u64 dkc_counts_lost(void);
 
