@@ -331,12 +331,12 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  * dk_call_error_text() - describe what a call returned
  * @error: 0 or a negative errno
  *
- * The operator's function may return the same errnos as the dispatcher. To find out whether
- * the function returned @error, route the same call with dk_op_route(). If dk_op_route()
- * returns 0, the error is from the function. dk_missing_text() and dk_ambiguous_text() describe an error
- * of the dispatcher with the names of the operator and the keys. The kernel module does
- * not have these two functions. There, dk_op_route() returns the keyset of the call, and
- * dk_keyset_print() prints it.
+ * The operator's function may return the same errnos as the dispatcher. To find out
+ * whether the function returned @error, route the same call with dk_op_route(). If
+ * dk_op_route() returns 0, the error is from the function. dk_missing_text() and
+ * dk_ambiguous_text() describe an error of the dispatcher with the names of the operator
+ * and the keys. The kernel module does not have these two functions. There, dk_op_route()
+ * returns the keyset of the call, and dk_keyset_print() prints it.
  *
  * Context: Any.
  * Return: A constant sentence without a full stop, which says why dk_call_enter() returns
