@@ -284,7 +284,7 @@ struct dk__storage {
 /* Filled by dk__begin(): the entry to call, or the input for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
-	const struct dk__table *table;	/* NULL or &dk__no_table: the call must take the slow path */
+	const struct dk__table *table;	/* NULL or &dk__no_table: take the slow path */
 	__u64 ks;			/* masked if DK__HOW_MASKED */
 	unsigned int byte;		/* index byte */
 };
