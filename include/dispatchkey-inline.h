@@ -141,8 +141,9 @@ struct dk__device_table {
 
 /*
  * Index byte i stands for entry i - DK__FIRST_ENTRY. Bytes below DK__FIRST_ENTRY stand for
- * no entry. DK__FOR_SLOW_PATH is the byte of a fallthrough. dk__begin() also sets this byte
- * if the caller's signature differs from the table's, or if dk__enter_gate() fails.
+ * no entry. DK__FOR_SLOW_PATH is the byte of a fallthrough. dk__begin() also stores this byte
+ * in @byte of struct dk__found if the caller's signature differs from the table's, or if
+ * dk__enter_gate() fails.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2

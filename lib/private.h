@@ -70,7 +70,7 @@ void __cxa_finalize(void *owner);
 void dkc_objects_init(void);
 /* Adds @reg to the list of registries that are cleaned up when an object is unloaded. */
 void dkc_registry_list(struct dk_registry *reg);
-/* Shuts down all registries, and each one that is allocated later. */
+/* Shuts down all registries. From then on, each new one is shut down when it is made. */
 void dkc_registries_shutdown(void);
 
 /* Fork handlers. Locks are held during fork(), so that no change is half done in the child. */

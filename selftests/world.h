@@ -14,7 +14,7 @@
  * w_sleep_us()		sleep for about this time
  * w_spin_us()		busy-wait for this time
  * w_pause()		lets other threads run; called between the steps of long work
- * w_yield_to_all()	lowers the priority of the calling thread below all others
+ * w_yield_to_all()	in the kernel, gives the calling thread the lowest priority of nice(2)
  * struct w_thread		w_start() returns 0 or an error; w_join() waits for the thread's end
  *
  * W_KERNEL is 1 in the kernel, W_SANITIZED in a program built with ASan or TSan.

@@ -35,8 +35,8 @@ static void unknown_data_is_refused(void)
 }
 
 /*
- * SEMANTICS 1.6: a registry's strict parser accepts the name that a provider gave PrivateUse1 only
- * in capitals: "EDU" for "edu".
+ * SEMANTICS 1.6: a registry's strict parser accepts a provider's name for PrivateUse1 in capitals
+ * only: "EDU", not "edu".
  */
 static void strict_parsing_with_a_bound_name(void)
 {

@@ -241,7 +241,10 @@ static void parsed_layout_is_trimmed(void)
 	CHECK_STR(route_label("AutogradOther"), "f1");
 	CHECK_STR(route_label("AutogradCPU"), "-ENOSYS");	/* rule 4: CPU has a function */
 	CHECK_STR(route_label("DispatchKeySet()"), "f1");
-	/* the layout has no Quantized, so the entry of QuantizedCPU stays empty */
+	/*
+	 * the layout has no Quantized, so the table's entry for QuantizedCPU stays empty:
+	 * NestedTensorCPU, the next key, does not get it
+	 */
 	CHECK_STR(route_label("NestedTensorCPU"), "-ENOSYS");
 	t_close();
 out:

@@ -28,7 +28,7 @@
 #define SETTLE		0.02
 #define PHASE		0.15
 
-/* The operations of a dispatcher. Operator numbers go up to 2 * OPERATORS. */
+/* The operations of a dispatcher. Operator numbers are below 2 * OPERATORS. */
 struct readers_side {
 	const char *name;
 	int (*set_up)(char *const *names);

@@ -64,7 +64,7 @@ static const u64 modes[] = {
 	DK_FUNCTIONALITY_BIT(DK_FUNCTORCH_VMAP_MODE),
 };
 
-/* Chooses an operator, a target, and a local state with keys that have builtin fallthroughs. */
+/* Chooses an operator, a target and a local state, sometimes with a key that falls through. */
 static void make_plan(struct actor *a, bool atomic, struct plan *p)
 {
 	const struct target *s = &torture.targets[w_one_of(&a->random, torture.num_targets)];

@@ -213,7 +213,7 @@ bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
  * @prov or, if @prov is NULL, for no provider. Otherwise does nothing.
  */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov);
-/* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
+/* When a block or operator is removed: add its counters to the registry's withdrawn_counts. */
 void dkc_stats_withdraw_block(const struct dkc_block *b);
 void dkc_stats_withdraw_op(const struct dk_op *op);
 /* Release the counters of a block or operator. None of its calls may be running. */

@@ -4,9 +4,9 @@
  * is applied to a whole set of slots, in the order of precedence. The result is the same as if
  * dkc_evaluate() evaluated each entry by itself.
  *
- * An index depends only on the slots and alias keys at which functions are registered, and on the
- * slots of backend fallbacks. These form the index key, which is collected first. Tables with equal
- * index keys share an index, so most tables need no index of their own.
+ * An index depends only on where functions of each group (enum dkc_group) are registered, at slots
+ * and alias keys, and on the slots of backend fallbacks. These form the index key, which is
+ * collected first. Tables with equal keys share an index, so most tables need none of their own.
  */
 #include "table.h"
 

@@ -59,7 +59,7 @@ enum dkc_state {
 	DKC_ADDING,	/* live, except in views that began earlier */
 	DKC_LIVE,
 	DKC_REMOVING,	/* removed, but live in views that began earlier */
-	DKC_REMOVED,	/* unpublished */
+	DKC_REMOVED,	/* no longer published */
 };
 
 /* The registrations of one API call: of a caller's array, a device's functions, or a fallback. */
@@ -79,7 +79,7 @@ struct dkc_block {
 	u32 n;
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
-	bool drained;			/* unpublished, and no function of it is running */
+	bool drained;			/* removed, and no function of it is running */
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
