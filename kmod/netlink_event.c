@@ -26,7 +26,7 @@ struct dk_nl_event {
 	u64 time;
 	u64 generation;
 	u8 kind;		/* of enum dk_nl_event_kind */
-	u8 subject;		/* type of the object: equal in all events about one object */
+	u8 subject;		/* what changed, as the kind of the event that adds it */
 	bool online;
 	u32 number;
 	u32 key;		/* 0: none, or several keys */

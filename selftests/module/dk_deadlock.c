@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_deadlock: deadlocks of locks and waits for calls, which lockdep must report, and legal waits
- * that look like them. Nothing really deadlocks, because one thread makes all calls, one after
- * another. selftests/vm/check-deadlocks loads this module.
+ * dk_deadlock: possible deadlocks between a lock and a wait for calls, which lockdep must report,
+ * and legal waits that look like these deadlocks. Nothing really deadlocks, because one thread
+ * makes all calls, one after another. selftests/vm/check-deadlocks loads this module.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>

@@ -146,8 +146,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 }
 
 /*
- * Clears DK__CALL_BOXED, which dk_redispatch_boxed() has set in @flags. The new call has this flag
- * only if @from has it, and dk__may_redispatch() returns false for such a @from.
+ * A redispatch has DK__CALL_BOXED only if @from has it. Here @from does not have it, because
+ * dk__may_redispatch() returns false if it does. But @flags may have it, from boxed.c.
  */
 noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
 				 struct dk__request *rq, unsigned long flags,

@@ -23,8 +23,9 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 }
 
 /*
- * True if a key or backend has the name, in upper or lower case, or if a parser accepts it for one.
- * noinline, because inlining this function would make the core larger.
+ * True if a key or backend has the name, in upper or lower case, or if a parser would accept it as
+ * the name of a key or backend.
+ * noinline, because inlining would make the core larger.
  */
 static noinline bool name_taken(const struct dk_registry *reg, const char *name)
 {
