@@ -285,8 +285,7 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 
 #ifdef __KERNEL__
 /**
- * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read-side critical
- * section
+ * dk_call_enter_rcu() - dk_call_enter() inside an RCU read-side critical section
  * @f: filled with the call
  * @decl: the operator, in the default registry
  * @local: local state, never NULL

@@ -637,8 +637,7 @@ static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
 struct id##_args
 
 /**
- * DK_UNBOXED() - define a function of an operator's type that calls a boxed
- * function
+ * DK_UNBOXED() - define a function of an operator's type that calls a boxed one
  * @id: the operator
  * @name: name of the function, which is static
  * @function: a dk_boxed_fn_t

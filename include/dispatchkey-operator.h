@@ -39,8 +39,7 @@ struct dk_extract;
 typedef int (*dk_extract_fn_t)(struct dk_extract *x, void *args, int generators);
 
 /**
- * enum dk_alias_analysis - which arguments of an operator may alias (share memory), as in
- * PyTorch
+ * enum dk_alias_analysis - which arguments of an operator may share memory, as in PyTorch
  * @DK_ALIAS_DEFAULT: not stated; FROM_SCHEMA if there is a schema
  * @DK_ALIAS_FROM_SCHEMA: as the schema's annotations state
  * @DK_ALIAS_CONSERVATIVE: any arguments may alias

@@ -206,7 +206,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  * operator, function and thread, and how long it has been running at least.
  * dk_provider_inside() lists all running calls. The kernel does not record calls of atomic
  * operators. If it waits for such a call, the reason is GRACE: the grace period is not over.
- * Like dk_provider_unregister(), it reports a running call every ten seconds.
+ * Like dk_provider_unregister(), it reports a running call after every ten seconds.
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this function returns; the timeout does not cover their

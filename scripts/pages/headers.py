@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Converts the public headers' comments to pages of section 3."""
 import re
+import sys
 
 from . import rst
 
@@ -24,6 +25,9 @@ class Item:
         while lines and lines[0].startswith((" ", "\t")):
             self.summary += " " + lines.pop(0).strip()
         self.params, self.text, self.context, self.returns = self.split(lines)
+        if re.search(r"^@[\w.]+:", self.text, re.M):
+            sys.exit(f"{header}: {self.name}: parameters must follow the summary; "
+                     "indent a second line of the summary")
         if kind:
             self.kind = kind
         else:
@@ -59,7 +63,7 @@ class Item:
             return re.sub(r"\s+", " ", head.replace("\\\n", ""))
         behind = re.sub(r"/\*.*?\*/", "", behind, flags=re.S)
         behind = re.sub(r"^#.*\n", "", behind, flags=re.M)
-        behind = re.sub(r"DK_INLINE | DK__(?:HOT|RCU)\b", "", behind)
+        behind = re.sub(r"DK_INLINE |static inline | DK__(?:HOT|RCU)\b", "", behind)
         if self.kind in ("struct", "enum"):
             text = behind[:re.search(r"^\}.*?;", behind, re.M).end()]
             return re.sub(r"\n(?:[ \t]*\n)+", "\n", text)
