@@ -295,7 +295,7 @@ const struct subcommand subcommands[] = {
 		"device is added, is removed or changes its state, and when events were lost.\n"
 		"Ctrl-C ends it. With -j, each line is a JSON object. Its member \"number\" is the\n"
 		"number of the backend or device. For a function, it is the number of the device\n"
-		"to which the function belongs.\n",
+		"to which the function belongs. A member is null if it is unknown.\n",
 		run_live_monitor, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl monitor                 follow all changes\n"

@@ -35,7 +35,7 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
 
-/* Returns the command line, without the options that change only the form of the output. */
+/* Returns the command line, without the options that do not select what is shown. */
 static const char *command(const struct request *q, char *buf, size_t size)
 {
 	size_t n = (size_t)snprintf(buf, size, "dkctl %s%s", q->subcommand->name,

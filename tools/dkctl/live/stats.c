@@ -156,8 +156,8 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 }
 
 /*
- * Prints the number of counted calls. If the filter has no provider, and registered functions were
- * called, also prints a summary.
+ * Prints the number of counted calls. If the filter has no provider, and any operator was called,
+ * also prints a summary.
  */
 static int put_sum(struct live *v, const struct dk_nl_stats *stats,
 		   const struct dk_nl_counter_filter *filter, unsigned long long listed,
@@ -179,7 +179,7 @@ static int put_sum(struct live *v, const struct dk_nl_stats *stats,
 	if (stats->uncounted)
 		printf("%s not counted, for lack of memory\n",
 		       plural(words, stats->uncounted, "call", "calls"));
-	if (!u->operators && !is_part && !stats->gone)
+	if (!u->operators && !stats->count && !stats->uncounted && !is_part && !is_unknown(stats))
 		puts("no operator was called");
 	if (!u->operators || filter->provider)
 		return STATUS_OK;
