@@ -21,7 +21,7 @@ struct wanted {
 static struct dk_provider definer, provider;
 static struct dk_op_decl decl;
 static struct dk_op *op;
-/* Functions for many orders. When all have been used, the provider is drained, and they are used again. */
+/* For many orders. When all have been used, the provider is drained, and they are used again. */
 static struct dk_impl tables[MAX_ITEMS * 128], *impls = tables;
 static struct t_given active[MAX_ITEMS];
 static unsigned int num_active;

@@ -142,7 +142,7 @@ struct dkc_target {
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* @since was brought online again during the wait */
-	u64 over;			/* the time at which the grace period of the wait ended; 0: not yet */
+	u64 over;			/* when the wait's grace period ended; 0: not yet */
 	struct dk_inside *found;	/* find_inside() fills it with a selected call */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;		/* the selected calls to skip before @found */

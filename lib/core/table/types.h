@@ -86,7 +86,7 @@ struct dkc_block {
 /* How often a device or backend was taken offline or brought online. */
 struct dkc_offline {
 	unsigned long switches;		/* each one cancels the waits that began before it */
-	u64 over;	/* the time at which a grace period after the last switch ended; 0: not yet */
+	u64 over;	/* when a grace period after the last switch ended; 0: not yet */
 };
 
 struct dkc_device {
@@ -365,7 +365,7 @@ struct dkc_provider {
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
 	struct dkc_call_map call_map;
-	u64 grace_over;			/* the time at which that of unregistering ended; 0: not yet */
+	u64 grace_over;			/* when that of unregistering ended; 0: not yet */
 	struct dkc_library *libraries;	/* made by lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
