@@ -4,6 +4,7 @@
  * which it parses, because libnl 3.7 does not.
  */
 #include "internal.h"
+#include "module_state.h"
 
 #include <errno.h>
 #include <netlink/attr.h>
@@ -108,27 +109,10 @@ int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned i
 	return code;
 }
 
-/*
- * True if the module is loaded. While it is being loaded or unloaded, sysfs has another state than
- * "live", and the netlink family may be missing.
- */
-static bool module_is_live(void)
-{
-	FILE *f = fopen("/sys/module/dispatchkey/initstate", "re");
-	char state[8] = "";
-	bool is_live;
-
-	if (!f)
-		return false;
-	is_live = fgets(state, sizeof(state), f) && !strcmp(state, "live\n");
-	fclose(f);
-	return is_live;
-}
-
 /* Sets the error for a missing netlink family. Returns @code. */
 int dkn_error_no_family(struct dk_nl_error *e, int code)
 {
-	return dkn_error_set(e, code, "%s", module_is_live() ? ELSEWHERE : ABSENT);
+	return dkn_error_set(e, code, "%s", dkn_module_is_live() ? ELSEWHERE : ABSENT);
 }
 
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Runs the subcommands for a running kernel, opens the client, and reports its errors. */
 #include "live.h"
+#include "nl/module_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,26 +10,13 @@
 
 const char live_note[] = "";
 
-bool module_is_live(void)
-{
-	FILE *f = fopen("/sys/module/dispatchkey/initstate", "re");
-	char state[8] = "";
-	bool is_live;
-
-	if (!f)
-		return false;
-	is_live = fgets(state, sizeof(state), f) && !strcmp(state, "live\n");
-	fclose(f);
-	return is_live;
-}
-
 /* Reports why the client cannot be opened. Without the module, prints the command to type. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 {
 	if (err != -ENOENT)
 		return fail(q, err == -ENOMEM ? STATUS_SYSTEM : STATUS_KERNEL, NULL, NULL, "%s",
 			    why->sentence);
-	if (module_is_live())
+	if (dkn_module_is_live())
 		return fail(q, STATUS_KERNEL, NULL, NULL,
 			    "dispatchkey.ko answers in the initial network namespace only; type: sudo nsenter -t 1 -n dkctl");
 	return fail(q, STATUS_KERNEL, NULL, NULL,

@@ -28,12 +28,6 @@ LIVE_SUBCOMMANDS(DECLARE_LIVE)
  * this function, so that wrong words are reported first.
  */
 struct dk_nl *client(struct live *v);
-/*
- * True if the module is completely loaded. If a process then finds no netlink family of the module,
- * the process is in a network namespace in which the module does not answer. False while the module
- * is being loaded or unloaded: then there may be no family, either.
- */
-bool module_is_live(void);
 /* Report that the module is not available, or that it refused a request. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why);
 int fail_kernel(struct live *v, int err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* dkctl version: prints the versions of tool, library and module, and reports if one is older. */
 #include "live.h"
+#include "nl/module_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static void put_module(const struct dk_nl_info *info, int err)
 		print_escaped(stdout, info->layout, strlen(info->layout));
 		puts(")");
 	} else if (err == -ENOENT) {
-		puts(module_is_live() ?
+		puts(dkn_module_is_live() ?
 		     "dispatchkey.ko answers in the initial network namespace only" :
 		     "dispatchkey.ko is not loaded");
 	} else {
