@@ -17,7 +17,7 @@ class Item:
     """A comment and the declaration after it. Functions that only the kernel has are declared
     "static inline", and other inline functions DK_INLINE."""
 
-    def __init__(self, header, comment, behind):
+    def __init__(self, header, comment, code):
         self.header = header
         lines = [re.sub(r"^ \* ?", "", line) for line in comment.splitlines()]
         head = HEAD.match(lines.pop(0))
@@ -31,11 +31,11 @@ class Item:
         if kind:
             self.kind = kind
         else:
-            self.kind = "macro" if behind.startswith("#define") else "function"
-        first = behind.partition("\n")[0]
-        self.only_kernel = self.kind == "function" and first.startswith("static inline")
-        self.inline = "DK_INLINE" in first or self.only_kernel
-        self.declaration = self.declared(behind)
+            self.kind = "macro" if code.startswith("#define") else "function"
+        line = code.partition("\n")[0]
+        self.only_kernel = self.kind == "function" and line.startswith("static inline")
+        self.inline = "DK_INLINE" in line or self.only_kernel
+        self.declaration = self.declared(code)
 
     @staticmethod
     def split(lines):
@@ -56,19 +56,19 @@ class Item:
                 parts[part].append(line)
         return params, *("\n".join(p).strip() for p in parts.values())
 
-    def declared(self, behind):
+    def declared(self, code):
         """Returns the declaration, without a body and without attributes for the compiler."""
         if self.kind == "macro":
-            head = re.match(r"#define (\w+(?:\([^)]*\))?)", behind)[1]
+            head = re.match(r"#define (\w+(?:\([^)]*\))?)", code)[1]
             return re.sub(r"\s+", " ", head.replace("\\\n", ""))
-        behind = re.sub(r"/\*.*?\*/", "", behind, flags=re.S)
-        behind = re.sub(r"^#.*\n", "", behind, flags=re.M)
-        behind = re.sub(r"DK_INLINE |static inline | DK__(?:HOT|RCU)\b", "", behind)
+        code = re.sub(r"/\*.*?\*/", "", code, flags=re.S)
+        code = re.sub(r"^#.*\n", "", code, flags=re.M)
+        code = re.sub(r"^(?:DK_INLINE|static inline) | DK__(?:HOT|RCU)\b", "", code)
         if self.kind in ("struct", "enum"):
-            text = behind[:re.search(r"^\}.*?;", behind, re.M).end()]
+            text = code[:re.search(r"^\}.*?;", code, re.M).end()]
             return re.sub(r"\n(?:[ \t]*\n)+", "\n", text)
-        end = re.search(r";|\{", behind).start()
-        return re.sub(r"\s+", " ", behind[:end]).strip() + ";"
+        end = re.search(r";|\{", code).start()
+        return re.sub(r"\s+", " ", code[:end]).strip() + ";"
 
 
 def read(path):
