@@ -158,7 +158,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 	dkc_strcpy(l->ns, lib_has_ns(lib) ? lib->ns : "", sizeof(l->ns));
 	err = dkc_provider_lock(lib->prov, &core, why);
 	if (!err) {
-		if (!dkc_is_key(core->reg->layout, l->key))
+		if (!dkc_is_key(dk_key_kind(core->reg->layout, l->key)))
 			err = lib_refuse_key(why, lib);
 		else
 			err = library_add(core, lib, l, why);

@@ -35,7 +35,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
-	if (!dkc_is_key(op->reg->layout, key))
+	if (!dkc_is_key(dk_key_kind(op->reg->layout, key)))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
@@ -76,14 +76,16 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)
 {
 	const struct dk_layout *l;
+	enum dk_key_kind kind;
 	int has;
 
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
 	l = op->reg->layout;
-	if (!dkc_is_key(l, key))
+	kind = dk_key_kind(l, key);
+	if (!dkc_is_key(kind))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
-	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
+	if (kind == DK_KIND_ALIAS)
 		return dkc_refuse_key(why, DK_WHY_ALIAS_KEY, l, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
@@ -101,7 +103,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_OPERATOR, NULL);
 	l = op->reg->layout;
-	if (!dkc_is_key(l, key))
+	if (!dkc_is_key(dk_key_kind(l, key)))
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
@@ -118,12 +120,14 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 	const struct dk_layout *l;
 	unsigned int slot = 0;
 	const struct dkc_reg *r;
+	enum dk_key_kind kind;
 
 	reg = dkc_registry(reg);
 	if (!reg)
 		return 0;
 	l = reg->layout;
-	if (dkc_is_key(l, key) && dk_key_kind(l, key) != DK_KIND_ALIAS)
+	kind = dk_key_kind(l, key);
+	if (dkc_is_key(kind) && kind != DK_KIND_ALIAS)
 		slot = dk_keyset_slot(l, dk_key_set(l, key));
 	mutex_lock(&reg->lock);
 	r = dkc_deref_locked(reg->fallback[slot], reg);

@@ -227,7 +227,7 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 	u32 device = dkc_device_of(l, req->ks, req->objs, req->n);
 	const struct dkc_table *own;
 
-	if (!dkc_is_key(l, req->key))
+	if (!dkc_is_key(dk_key_kind(l, req->key)))
 		return -EINVAL;
 	if (table->kind != DKC_TABLE_FULL)
 		return find_without_entry(op, table, DKC_ID_MISSING, req);

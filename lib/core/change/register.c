@@ -15,7 +15,7 @@ static int resolve_key(const struct dkc_registration *r, const struct dk_impl *i
 	enum dk_key_kind kind = dk_key_kind(l, impl->key);
 
 	*key = impl->key;
-	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
+	if (!dkc_is_key(kind))
 		return dkc_refuse_number(r->why, DK_WHY_BAD_KEY, impl->key);
 	if (kind == DK_KIND_UNDEFINED) {
 		*key = l->alias_key[DKC_ALIAS_IMPLICIT];

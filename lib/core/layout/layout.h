@@ -155,10 +155,8 @@ void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
 		 const char *to);
 
 /* False for sentinels and for numbers that the layout does not use. */
-static inline bool dkc_is_key(const struct dk_layout *l, unsigned int key)
+static inline bool dkc_is_key(enum dk_key_kind kind)
 {
-	enum dk_key_kind kind = dk_key_kind(l, key);
-
 	return kind != DK_KIND_NONE && kind != DK_KIND_SENTINEL;
 }
 
