@@ -33,6 +33,21 @@
 	"strict NestedTensor " nested "\n"				\
 	STRICT_AUTOGRAD
 
+#define KEYS_2_8							\
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA MAIA=MAIA " \
+	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"			\
+	"functionalities Undefined Dense* FPGA Vulkan Metal Quantized* CustomRNGKeyId " \
+	"MkldnnCPU Sparse* SparseCsr* NestedTensor* BackendSelect "	\
+	"Python Fake FuncTorchDynamicLayerBackMode Functionalize Named " \
+	"Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther "	\
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
+	"AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU " \
+	"AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 "	\
+	"FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched " \
+	"VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "	\
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
+	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
+
 #define LEGACY_2_0	"legacy Functionalize PythonTLSSnapshot Python\n"
 #define LEGACY_2_6							\
 	"legacy Functionalize PythonTLSSnapshot FuncTorchGradWrapper "	\
@@ -53,21 +68,23 @@
 
 /* ---- versions ---------------------------------------------------------------- */
 
+static const char pt2_11[] =
+	"layout pytorch-2.11\n"
+	KEYS_2_8
+	ALIASES_2_0
+	"strict Quantized CPU CUDA XPU PrivateUse1\n"
+	"strict Sparse CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"
+	"strict SparseCsr CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"
+	"strict NestedTensor CPU CUDA XPU HPU PrivateUse1 Meta\n"
+	STRICT_AUTOGRAD
+	LEGACY_2_6
+	"other-autograd HIP VE\n"
+	"privateuseone\n"
+	"tables\n";
+
 static const char pt2_8[] =
 	"layout pytorch-2.8\n"
-	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA MAIA=MAIA "
-	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"
-	"functionalities Undefined Dense* FPGA Vulkan Metal Quantized* CustomRNGKeyId "
-	"MkldnnCPU Sparse* SparseCsr* NestedTensor* BackendSelect "
-	"Python Fake FuncTorchDynamicLayerBackMode Functionalize Named "
-	"Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther "
-	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU "
-	"AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU "
-	"AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 "
-	"FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched "
-	"VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "
-	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "
-	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
+	KEYS_2_8
 	ALIASES_2_0
 	LEGACY_2_6
 	"privateuseone\n";
@@ -225,6 +242,7 @@ static const struct {
 	bool trimmed;
 } built_in[] = {
 	{ .name = "pytorch-2.14" },
+	{ .text = pt2_11 },
 	{ .text = pt2_8 },
 	{ .text = pt2_7 },
 	{ .text = pt2_6 },

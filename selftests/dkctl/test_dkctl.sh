@@ -395,7 +395,7 @@ bad '"ORT", but layout pytorch-2.1-pre has; did you mean "MAIA"?' keyset 'ORT|CP
 bad 'no dispatch key "MAIA", but layout v1 has; did you mean "ORT"?' key MAIA -l pytorch-1.13
 run key Named
 [ $status = 2 ] && [ "$(cat "$tmp/err")" = \
-	'dkctl: layout v1 has no dispatch key "Named", but layout pytorch-2.8 has' ]
+	'dkctl: layout v1 has no dispatch key "Named", but layout pytorch-2.11 has' ]
 result $? "bad input: key Named names a layout that has it"
 bad '"Spase"' key Spase
 bad '"Sparse"' key Spase
@@ -428,7 +428,7 @@ bad 'the keys of this release are not known; use a file, or one of v1' layout py
 bad 'the keys of this release are not known; use a file, or one of v1' layout v2.5.1
 bad 'unknown layout "v9": use a file' layout v9
 bad '"pytorch-9"' key CPU -l pytorch-9
-bad 'use a file, or one of v1, pytorch-2.14, pytorch-2.8' keyset --to pytorch-2.13 CPU
+bad 'use a file, or one of v1, pytorch-2.14, pytorch-2.11' keyset --to pytorch-2.13 CPU
 bad '--to' keyset --to
 bad '--to' key --to v1 CPU
 bad 'pytorch-1.12' alias -l pytorch-1.12 Autograd
@@ -643,8 +643,8 @@ printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a
 	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" = "3 $alias" ]
 result $? "transcript: alias keys are refused in sets, with an explanation"
-layouts="v1, pytorch-2.14, pytorch-2.8, pytorch-2.7, pytorch-2.6, pytorch-2.4, \
-pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12; \
+layouts="v1, pytorch-2.14, pytorch-2.11, pytorch-2.8, pytorch-2.7, pytorch-2.6, \
+pytorch-2.4, pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12; \
 \"dkctl replay -l FILE\" reads one from a file"
 refused "no such layout: v9; the layouts are $layouts" "layout v9"
 refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x1"

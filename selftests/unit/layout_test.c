@@ -53,6 +53,10 @@ static const struct version {
 	  { { "Dense", 49, 1 }, { "Quantized", 66, 20 }, { "Sparse", 83, 38 },
 	    { "SparseCsr", 100, 54 }, { "NestedTensor", 117, 70 },
 	    { "AutogradFunctionality", 134, 97 } }, 0 },
+	{ "pytorch-2.11", 16, 48, 138, 151, 156, 0x7fffffffffffffff, 15,
+	  { { "Dense", 49, 1 }, { "Quantized", 66, 20 }, { "Sparse", 83, 38 },
+	    { "SparseCsr", 100, 54 }, { "NestedTensor", 117, 70 },
+	    { "AutogradFunctionality", 134, 97 } }, 108 },
 	{ "pytorch-2.14", 16, 47, 137, 150, 155, 0x3fffffffffffffff, 15,
 	  { { "Dense", 48, 1 }, { "Quantized", 65, 20 }, { "Sparse", 82, 38 },
 	    { "SparseCsr", 99, 54 }, { "NestedTensor", 116, 70 },
@@ -178,6 +182,8 @@ TEST(places_of_keys)
 		{ "pytorch-2.8", "Fake", 13, 88 },
 		{ "pytorch-2.8", "Named", 16, 91 },
 		{ "pytorch-2.8", "PythonDispatcher", 47, 137 },
+		{ "pytorch-2.11", "Fake", 13, 88 },
+		{ "pytorch-2.11", "Named", 16, 91 },
 		{ "pytorch-2.14", "Fake", 12, 87 },
 		{ "pytorch-2.14", "Python", 13, 88 },
 	};
@@ -198,6 +204,7 @@ TEST(releases)
 		{ "pytorch-2.14.1", "pytorch-2.14" }, { "pytorch-2.14.0", "pytorch-2.14" },
 		{ "pytorch-1.13.1", "pytorch-1.13" }, { "pytorch-2.0.1", "pytorch-2.0" },
 		{ "pytorch-2.6.0+cu126", "pytorch-2.6" }, { "pytorch-2.8.12", "pytorch-2.8" },
+		{ "2.11.0+cu130", "pytorch-2.11" },
 		{ "2.6", "pytorch-2.6" }, { "v2.14", "pytorch-2.14" },
 		{ "v2.6.0", "pytorch-2.6" }, { "1.13.1+cu117", "pytorch-1.13" },
 	};
