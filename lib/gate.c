@@ -82,6 +82,8 @@ static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
 
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
+/* The thread is ending and its record was freed. Another record may outlive the thread. */
+static __thread DKC_INITIAL_EXEC bool is_ending;
 
 /* A copy relocation may copy this table into the program, so its type must not change. */
 const struct dk__table dk__no_table = {
@@ -179,6 +181,14 @@ static bool record_in_use(const struct gate_record *r)
 	return d;
 }
 
+/* thread_exit() may not run again for the record. @reader points to memory of the thread. */
+static void record_outlives(struct gate_record *r)
+{
+	r->rounds = LAST_ROUND;
+	r->reader = NULL;
+	num_outliving++;
+}
+
 /*
  * The destructor of the pthread key. Destructors of different keys run in any order. If the thread
  * is still inside a call, a later destructor may leave the call. Also, liburcu's destructor needs
@@ -191,8 +201,8 @@ static bool record_in_use(const struct gate_record *r)
 static COLD void thread_exit(void *data)
 {
 	struct gate_record *r = data;
-	bool again = false;
 	unsigned int i;
+	bool used, again;
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
@@ -201,15 +211,15 @@ static COLD void thread_exit(void *data)
 		if (!((uintptr_t)r->slots[i] & SLOT_REG))
 			WRITE_ONCE(r->slots[i], NULL);
 	dk__self.top = r->slots;
-	if (record_in_use(r)) {
-		again = ++r->rounds < LAST_ROUND;
-		num_outliving += !again;
-		if (!again)
-			r->reader = NULL;
-	} else if (URCU_TLS(urcu_bp_reader) && r->rounds + 1 < LAST_ROUND) {
+	used = record_in_use(r);
+	again = (used || URCU_TLS(urcu_bp_reader)) && r->rounds + 1 < LAST_ROUND;
+	if (again) {
 		r->rounds++;
-		again = true;
+	} else if (used) {
+		if (r->rounds < LAST_ROUND)
+			record_outlives(r);
 	} else {
+		is_ending = true;
 		dkc_gate_self = NULL;
 		dk__self.top = NULL;
 		dk__self.limit = NULL;
@@ -278,8 +288,10 @@ COLD int dkc_gate_thread_init(void)
 	if (r->next)
 		r->next->link = &r->next;
 	r->tid = gettid();
+	if (is_ending)
+		record_outlives(r);
 	/* the program may have registered the thread with liburcu */
-	if (URCU_TLS(urcu_bp_reader))
+	else if (URCU_TLS(urcu_bp_reader))
 		r->reader = &URCU_TLS(urcu_bp_reader);
 	records = r;
 	dkc_gate_self = r;
@@ -298,7 +310,8 @@ COLD void dkc_gate_set_reader(struct urcu_bp_reader *const *reader)
 	if (!dkc_gate_self)
 		return;
 	dkc_gate_lock(&mask);
-	dkc_gate_self->reader = reader;
+	if (dkc_gate_self->rounds < LAST_ROUND)
+		dkc_gate_self->reader = reader;
 	dkc_gate_unlock(&mask);
 }
 

@@ -5,6 +5,7 @@
  * return, and threads that use liburcu themselves. Userspace only.
  */
 #include "alloc.h"
+#include "bounded.h"
 #include "grace_periods.h"
 #include "test.h"
 
@@ -13,6 +14,7 @@
 
 #include <limits.h>
 #include <setjmp.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <urcu-bp.h>
@@ -239,6 +241,74 @@ static void last_destructor_round_leaves_calls(void)
 			first_call_of_another_thread();
 		CHECK_INT(dk_test_allocs(), before);
 	}
+	end();
+}
+
+static int nothing(void)
+{
+	return 0;
+}
+
+/* A call on the slow path is in a read-side critical section: liburcu adds the thread again. */
+static void call_slowly_in_destructor(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	struct thread_calls *v = data;
+	struct dk_frame f;
+
+	if (v->rounds) {
+		v->rounds--;
+		pthread_setspecific(v->key, v);
+		return;
+	}
+	leave(v);
+	v->error = dk_call_enter_key(&f, op, &visit_op, &dk_local_default, DK_CPU, objs, 1);
+	if (!v->error)
+		dk_call_leave(&f);
+}
+
+/*
+ * A destructor makes a call in one of the last rounds. After that the stack of the thread is
+ * unmapped, with its thread-local variables. fork() must not read them.
+ */
+static void destructor_calls_before_a_fork(unsigned int rounds, unsigned int depth)
+{
+	struct thread_calls *v = thread_calls_new(depth);
+	size_t size = 1 << 20;
+	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	v->leaves_at_end = true;
+	v->calls_before = true;
+	v->rounds = rounds;
+	CHECK_OK(pthread_key_create(&v->key, call_slowly_in_destructor));
+	pthread_attr_init(&attr);
+	CHECK_OK(pthread_attr_setstack(&attr, stack, size));
+	CHECK_OK(pthread_create(&thread, &attr, enter_and_end, v));
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	munmap(stack, size);
+	CHECK_OK(v->error);
+	t_in_child(nothing);
+	pthread_key_delete(v->key);
+	t_free(v);
+}
+
+static void destructors_call_before_a_fork(void)
+{
+	unsigned int rounds, depth;
+
+#ifdef DKC_TSAN
+	t_skip("ThreadSanitizer ends the thread before the last rounds of destructors");
+	return;
+#endif
+	begin();
+	t_first_call();
+	for (rounds = 0; rounds < PTHREAD_DESTRUCTOR_ITERATIONS; rounds++)
+		for (depth = 0; depth < 2; depth++)
+			destructor_calls_before_a_fork(rounds, depth);
 	end();
 }
 
@@ -593,6 +663,7 @@ T_SUITE(thread_exit,
 	T(destructor_leaves_calls),
 	T(destructor_calls_without_a_record),
 	T(last_destructor_round_leaves_calls),
+	T(destructors_call_before_a_fork),
 	T(thread_ends_inside_calls),
 	T(first_call_ends_with_its_thread),
 	T(call_is_left_after_longjmp),
