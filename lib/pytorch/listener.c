@@ -209,13 +209,14 @@ static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 }
 
 /*
- * If another thread than the caller of fork() was reporting, that thread does not exist in the
- * child, and cannot end its report.
+ * Other threads than the caller of fork() do not exist in the child, and cannot end their visits
+ * and reports there. The caller visits the registry only if it reports a change.
  */
 void dkc_listeners_after_fork(struct dk_registry *reg)
 {
 	struct dkc_listeners *ls = listeners_of(reg);
 
+	reg->visitors = ls && ls->reporter == dkc_self();
 	if (!ls || !ls->reporter || ls->reporter == dkc_self())
 		return;
 	ls->reporter = NULL;

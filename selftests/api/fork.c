@@ -243,9 +243,14 @@ static void *define_and_notify(void *data)
 	return (void *)err;
 }
 
-/* In the child no notification is going on, and no thread is in the listener. */
+/*
+ * In the child no notification is going on, and no thread is in the listener. So the registry can
+ * be freed.
+ */
 static int child_during_a_notification(void)
 {
+	struct dk_registry *reg = notifier.registry;
+
 	alarm(20);
 	if (dk_listener_unregister(&listener))
 		return 1;
@@ -253,14 +258,23 @@ static int child_during_a_notification(void)
 	    dk_listener_register(&listener, NULL))
 		return 2;
 	num_notified = 0;
-	return dk_op_define(&notifier, &fork_quick_op, 0, NULL) || num_notified != 1 ? 3 : 0;
+	if (dk_op_define(&notifier, &fork_quick_op, 0, NULL) || num_notified != 1)
+		return 3;
+	if (dk_listener_unregister(&listener) || dk_provider_unregister(&notifier))
+		return 4;
+	return dk_registry_free(reg, NULL) ? 5 : 0;
 }
 
 static void fork_during_a_notification(void)
 {
+	struct dk_registry *reg = dk_registry_alloc(NULL, 0, &t_why);
 	pthread_t thread;
 
-	t_register(&notifier);
+	if (!CHECK(reg))
+		return;
+	notifier.registry = reg;
+	listener.registry = reg;
+	CHECK_OK(dk_provider_register(&notifier, &t_why));
 	CHECK_OK(dk_listener_register(&listener, &t_why));
 	inside = 0;
 	t_may_return = 0;
@@ -269,7 +283,8 @@ static void fork_during_a_notification(void)
 	t_in_child(child_during_a_notification);
 	t_release_and_join(thread);
 	CHECK_OK(dk_listener_unregister(&listener));
-	t_unregister(&notifier);
+	CHECK_OK(dk_provider_unregister(&notifier));
+	CHECK_OK(dk_registry_free(reg, &t_why));
 }
 
 /* ---- long calls, and waits for them ------------------------------------------- */
