@@ -334,7 +334,7 @@ long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, 
  */
 long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
 
-/* ---- queries -------------------------------------------------------------- */
+/* ---- queries: those about registrations ignore which backends are offline ------ */
 
 /**
  * dk_op_has_impl() - whether a function is registered at exactly this key

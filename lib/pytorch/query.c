@@ -4,6 +4,12 @@
  */
 #include "pytorch.h"
 
+/*
+ * A view of what is registered, also at keys of offline backends. The lock excludes changes, so no
+ * block is being added or removed.
+ */
+static const struct dkc_view registered;
+
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 {
 	const struct dkc_reg *r;
@@ -39,7 +45,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
-	has = !!dkc_top(op, NULL, key, NULL);
+	has = !!dkc_top(op, NULL, key, &registered);
 	mutex_unlock(&op->reg->lock);
 	return has;
 }
@@ -51,7 +57,7 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
 	if (!op)
 		return 0;
 	mutex_lock(&op->reg->lock);
-	has = !!dkc_one_in(op, NULL, ks.bits, NULL);
+	has = !!dkc_one_in(op, NULL, ks.bits, &registered);
 	mutex_unlock(&op->reg->lock);
 	return has;
 }
@@ -107,7 +113,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_accept(why);
 	mutex_lock(&op->reg->lock);
-	r = dkc_top(op, NULL, key, NULL);
+	r = dkc_top(op, NULL, key, &registered);
 	is = dkc_is_fallthrough(r);
 	mutex_unlock(&op->reg->lock);
 	if (!r)
@@ -119,8 +125,8 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 {
 	const struct dk_layout *l;
 	unsigned int slot = 0;
-	const struct dkc_reg *r;
 	enum dk_key_kind kind;
+	bool has;
 
 	reg = dkc_registry(reg);
 	if (!reg)
@@ -130,10 +136,9 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 	if (dkc_is_key(kind) && kind != DK_KIND_ALIAS)
 		slot = dk_keyset_slot(l, dk_key_set(l, key));
 	mutex_lock(&reg->lock);
-	r = dkc_deref_locked(reg->fallback[slot], reg);
-	r = r && dkc_may_serve(r) ? r : reg->builtin[slot];
+	has = dkc_deref_locked(reg->fallback[slot], reg) || reg->builtin[slot];
 	mutex_unlock(&reg->lock);
-	return !!r;
+	return has;
 }
 
 /* ---- queries of all operators --------------------------------------------- */
@@ -201,7 +206,7 @@ static long list(struct dk_registry *reg, unsigned int key, char *buf, size_t si
 
 static void put_op_name(struct dkc_text *t, const struct dk_op *op, unsigned int key)
 {
-	if (key && !dkc_top(op, NULL, key, NULL))
+	if (key && !dkc_top(op, NULL, key, &registered))
 		return;
 	dkc_put(t, op->name);
 	dkc_put(t, "\n");
