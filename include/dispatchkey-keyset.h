@@ -508,10 +508,10 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: the other set
  *
- * Backend bits count, too: {AutogradCPU} and {CPU} have the bit of backend CPU in common.
- * The result is meaningful only if dk_keyset_has_any_valid() is true for @b: @b must not
- * have both a backend and a building block other than NestedTensor. The kernel module does
- * not have dk_keyset_has_any_valid().
+ * Backend bits count, too: {CPU, Tracer} has a bit in common with the set that contains only
+ * the bit of backend CPU. The result is meaningful only if dk_keyset_has_any_valid() is true
+ * for @b: @b must not have both a backend and a building block other than NestedTensor. The
+ * kernel module does not have dk_keyset_has_any_valid().
  *
  * Context: Any.
  * Return: 1 or 0.

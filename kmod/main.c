@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads and unloads dispatchkey.ko, and defines the default registry and the notifier of
- * modules that are unloaded.
+ * Loads and unloads dispatchkey.ko, and defines the default registry and the notifier for
+ * the unloading of modules.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

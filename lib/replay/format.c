@@ -86,7 +86,7 @@ static void put_index(struct dk_format *t, struct dk_keyset ks)
 
 /* ---- sets ------------------------------------------------------------------- */
 
-/* The position in a list of names with commas, which is broken into lines of at most COLUMNS. */
+/* The position in a list of names separated by commas, in lines of at most COLUMNS. */
 struct names {
 	size_t indent;
 	size_t column;

@@ -89,7 +89,7 @@ check_all ', by the rules alone' "${routed[@]}"
 echo 0 >$resolve
 
 # falsify FILE N - prints the transcript with one wrong answer: the last character of the first
-# answer after the N-th command is replaced. Writes the number of that line to $st_tmp/line
+# answer after the N-th command is replaced. Writes the number of its line to $st_tmp/line
 falsify() {
 	awk -v n="$2" -v told="$st_tmp/line" -f "$vectors/falsify.awk" "$vectors/$1"
 }

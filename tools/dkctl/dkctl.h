@@ -110,7 +110,7 @@ struct reader {
 	char **next;
 	const char *bad;		/* the wrong option, or NULL */
 	const char *why;
-	unsigned int wants;		/* the last word, if its value is missing; else 0 */
+	unsigned int wants;		/* the last option, if its value is missing; else 0 */
 	bool is_over;			/* "--" was read, so no more options follow */
 };
 

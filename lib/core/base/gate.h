@@ -28,7 +28,7 @@
 #include "world.h"
 #include <dispatchkey-defer.h>
 
-/* A call in flight, for a dkc_inside_fn. */
+/* A call in flight, as passed to a dkc_inside_fn. */
 struct dkc_inside {
 	const void *prov;		/* the provider */
 	const struct dkc_reg *reg;	/* the function that runs */

@@ -96,7 +96,7 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 	const struct dkc_reg *r = NULL;
 	u64 sig = dkc_op_sig(op);
 
-	/* without a definer, the definition is not published: it is registered together with @c */
+	/* the definition may be pending, if it is part of the same request as @c: no definer yet */
 	if (op->decl && dkc_sig_hash(op->decl->sig) == sig)
 		return (struct dkc_claim){
 			.decl = op->decl, .prov = op->definer ? op->definer : c->prov,

@@ -372,7 +372,7 @@ static void build_index(struct dk_registry *reg, struct dkc_index *index)
 	}
 	index->n = id - DKC_ID_FIRST;
 	build_masks(sc, l, index);
-	/* the byte after the entries of a trimmed table stays DKC_ID_MISSING */
+	/* the byte after these, for keys without an entry, stays 0, which is DKC_ID_MISSING */
 	for (i = 0; l->trimmed && i < dkc_table_entries(l); i++)
 		if (dkc_entry_slot(l, i) < l->num_entries)
 			index->index[i] = ids[dkc_entry_slot(l, i)];

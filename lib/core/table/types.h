@@ -439,7 +439,7 @@ struct dk_registry {
 	u32 named;			/* backends with a private name */
 	const struct dkc_reg *ignored;	/* regarded as not registered, to explain a call; or NULL */
 	u32 flags;
-	/* 1 + the slot of @ops from which on operators may lack a table; 0: none lacks one */
+	/* 1 + the first slot of @ops whose operator may lack a table, or 0 if none does */
 	u32 unbuilt;
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
