@@ -28,7 +28,7 @@
 #define SAMPLE		0.002	/* seconds */
 #define MOST		128	/* contenders */
 #define REPEATS		101
-#define THREADS		8	/* at most */
+#define THREADS		64	/* at most */
 
 struct one {
 	const struct bench_contender *c;

@@ -309,7 +309,7 @@ static void count_no_more(void)
 #define FALLS(n)	{ .id = "fallthrough." #n, .run = sleepable, .object = ON_CPU + n }
 static const struct bench_contender contenders[] = {
 	{ .id = "loop", .run = loop },
-	{ .id = "floor", .run = floor_call },
+	{ .id = "floor", .run = floor_call, .scales = 1 },
 	{ .id = "floor.bp", .run = floor_bp },
 	{ .id = "floor.memb", .run = floor_memb },
 	{ .id = "floor.qsbr", .run = floor_qsbr },

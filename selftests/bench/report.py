@@ -274,7 +274,7 @@ def text_of(m, targets, notes):
         out += ["", head("time of one call in each thread, in ns")]
         for name in crowd:
             kind, threads = name.split("*")
-            text = CALLS[kind].removesuffix(" operator")
+            text = CALLS[kind].removesuffix(" operator").replace(" through a table, known index", "")
             out.append(row(m, name, f"{text}, {threads} thread{'s' * (threads != '1')}"))
     out += ["", head("time of registrations, in us")]
     for name, text in REGISTRATIONS.items():
