@@ -83,7 +83,7 @@ static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
 /*
  * The number of waiters in all queues. While it is 0, a call that ends does not look at the queues.
  */
-static atomic_t num_waiters = ATOMIC_INIT(0);
+static atomic_t num_waiters __read_mostly = ATOMIC_INIT(0);
 
 /*
  * Deferred calls, hashed by their provider. A deferred call is added to one of these lists
