@@ -157,7 +157,7 @@ test_board() {
 		refused c++ "#include <dispatchkey.hpp>" "include <dispatchkey.h>" -DDK_BARE
 	ok "$board: for DK_OP() in C++, the compiler names the way to call an operator" \
 		refused c++ $'#include <dispatchkey.h>\nDK_OP(x, "x::x", (int x), (x), ());' \
-		"call the operator in a C file" -DDK_BARE
+		"DK_OP() is for C: use it in a C file" -DDK_BARE
 	ok "$board: a CPU exception ends a program with status 1" ends 1 "$fault" faults
 	seconds=2 ok "$board: a program that hangs is stopped after the time limit" \
 		ends 124 "has not ended after 2 seconds" hangs
