@@ -97,7 +97,7 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 			  unsigned int *backend, struct dk_diag *why)
 {
 	const struct dk_layout *l = reg->layout;
-	unsigned int i, b = backend_named(reg, name, true);
+	unsigned int i, b = backend_named(reg, name, true), private = 0;
 	bool is_bound = b;
 
 	if (pin && !b) {
@@ -113,13 +113,15 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 	if (pin && pin != b)
 		return dkc_refuse(why, DK_WHY_BACKEND_PINNED, name);
 	for (i = 1; !b && i <= l->nb; i++)
-		if (dkc_is_private(l, i) && !reg->private_backend[i]->name[0])
-			b = i;
+		if (dkc_is_private(l, i)) {
+			private = i;
+			b = reg->private_backend[i]->name[0] ? 0 : i;
+		}
 	*backend = b;
-	if (!b)
-		return refuse_more(reg, why);
-	return !is_bound && key_names_taken(reg, b, name) ?
-	       dkc_refuse(why, DK_WHY_NAME_TAKEN, name) : 0;
+	/* no backend can have such a name, also if all private backends have names */
+	if (!is_bound && key_names_taken(reg, b ? b : private, name))
+		return dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
+	return b ? 0 : refuse_more(reg, why);
 }
 
 static int join_backend(struct dkc_provider *core, const char *name,
