@@ -165,7 +165,7 @@ test_board() {
 	ok "$board: errnos are those of the libc" errnos
 	ok "$board: the program with all transcripts builds" \
 		build "$tests/board_test.c" "$tests/transcripts.S" &&
-		run_tap run board_test
+		DK_SECONDS=300 run_tap run board_test
 }
 
 echo "TAP version 13"
