@@ -9,6 +9,7 @@
 # shellcheck disable=SC2034 # variables that the scripts read
 # shellcheck disable=SC2317 # functions are called by step and tap
 
+export LC_ALL=C
 say() { printf '%s: %s\n' "$me" "$*"; }
 
 jobs=$(nproc)
@@ -25,7 +26,7 @@ setup() {
 	logs=$build/$me
 	rm -rf -- "$logs"
 	mkdir -p "$logs" "$cache/times"
-	export CC="${CC:-cc}" LC_ALL=C
+	export CC="${CC:-cc}"
 	unset O MAKEFLAGS MAKELEVEL OUTPUT SHARE
 	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 	find_sources
