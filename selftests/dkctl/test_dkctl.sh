@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=234
+planned=235
 count=0
 failed=0
 
@@ -610,14 +610,19 @@ END
 sed -i "s|^$tmp/||" "$tmp/out"
 [ $status = 1 ] && cmp -s "$tmp/out" "$tmp/want"
 result $? "replay --check shows control characters as \\xNN"
-printf '> key C\033U\n> key \303\244\n' >"$tmp/in"
+printf '> key %b\n' 'C\033U' '\0377' '\0302\0233' >"$tmp/in"
 golden "replay --transcript shows control characters as \\xNN" \
 	replay --transcript "$tmp/in" <<'END'
 > key C\x1bU
 error: this word has a control character or is not UTF-8: C\x1bU
-> key \xc3\xa4
-error: could not parse dispatch key: \xc3\xa4
+> key \xff
+error: this word has a control character or is not UTF-8: \xff
+> key \xc2\x9b
+error: this word has a control character or is not UTF-8: \xc2\x9b
 END
+printf '> op a::\303\251\360\237\230\200\n> ops\na::\303\251\360\237\230\200\n' >"$tmp/in"
+cp "$tmp/in" "$tmp/same"
+golden "replay --transcript prints UTF-8 unchanged" replay --transcript "$tmp/in" <"$tmp/same"
 
 # A refused command prints one error that names the word, and the script continues.
 refused() # ERROR COMMAND

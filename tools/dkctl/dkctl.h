@@ -213,6 +213,10 @@ ssize_t read_line(char **line, FILE *f);
 
 /* escape.c: prints bytes other than printable ASCII and tabs as \xNN */
 void print_escaped(FILE *f, const char *s, size_t len);
+/* Returns the length of the UTF-8 character at @s, or 0 if it is invalid. */
+size_t utf8_len(const unsigned char *s, size_t len);
+/* Like print_escaped(), but prints UTF-8 unchanged, except for control characters. */
+void print_utf8(FILE *f, const char *s, size_t len);
 /* Returns an allocated copy in which tabs are escaped, too, or NULL if allocation fails. */
 char *escape_text(const char *s);
 /* Returns the length of the copy that escape_text() makes. */

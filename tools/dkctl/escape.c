@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Escapes every byte that is not printable ASCII, so that input cannot control a terminal. */
+/* Escapes bytes that are not printable, so that input cannot control a terminal. */
 #include "dkctl.h"
 
 #include <stdlib.h>
@@ -26,6 +26,40 @@ void print_escaped(FILE *f, const char *s, size_t len)
 			fputc(*s, f);
 		else
 			put_byte(f, *s);
+	}
+}
+
+size_t utf8_len(const unsigned char *s, size_t len)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t i;
+
+	if (n > len)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void print_utf8(FILE *f, const char *s, size_t len)
+{
+	size_t n;
+
+	for (; len; s += n, len -= n) {
+		n = utf8_len((const unsigned char *)s, len);
+		/* U+0080 to U+009F are control characters */
+		if (n > 1 && !(n == 2 && (unsigned char)*s == 0xc2 && (unsigned char)s[1] < 0xa0)) {
+			fwrite(s, 1, n, f);
+		} else {
+			n = 1;
+			print_escaped(f, s, n);
+		}
 	}
 }
 

@@ -15,25 +15,6 @@ static void new_line(struct json *j)
 		fputs("  ", j->f);
 }
 
-/* Returns the length of the UTF-8 character at @s, or 0 if it is invalid. */
-static size_t utf8_len(const unsigned char *s, size_t len)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
-		   s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-	size_t i;
-
-	if (n > len)
-		return 0;
-	for (i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 static void text(struct json *j, const char *s, size_t len)
 {
 	size_t n;

@@ -78,6 +78,15 @@ static void try_line(struct suggestion *near, const char *line, size_t len)
 	}
 }
 
+/* A transcript must define the same names as the commands, which may be UTF-8. */
+static void put_line(const struct session *s, const char *line, size_t len)
+{
+	if (s->q->options & OPTION_TRANSCRIPT)
+		print_utf8(stdout, line, len);
+	else
+		print_escaped(stdout, line, len);
+}
+
 static void emit_line(struct session *s, const char *line, size_t len)
 {
 	if (s->near) {
@@ -88,7 +97,7 @@ static void emit_line(struct session *s, const char *line, size_t len)
 		if (s->at_prompt)
 			print_broken(line, len);
 		else
-			print_escaped(stdout, line, len);
+			put_line(s, line, len);
 		printf("\n");
 	}
 }
@@ -188,7 +197,7 @@ int session_run_command(struct session *s, struct dk_replay *r, const char *line
 	if (!is_json(s)) {
 		if (s->q->options & OPTION_TRANSCRIPT) {
 			printf("> ");
-			print_escaped(stdout, line, len);
+			put_line(s, line, len);
 			printf("\n");
 		}
 		return answer(s, r, line, len);
