@@ -3,6 +3,9 @@
 #include "internal.h"
 #include "format.h"
 
+/* Answers do not depend on a terminal. */
+#define COLUMNS		100
+
 /* The @ctx of struct dk_format. */
 struct steps {
 	struct dk_replay *r;
@@ -76,6 +79,7 @@ int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op,
 		.layout = r->layout,
 		.explain = &r->explain,
 		.num_objects = n,
+		.columns = COLUMNS,
 	};
 	unsigned int i;
 	int err;

@@ -4,7 +4,6 @@
 
 #include "internal.h"
 
-#define COLUMNS		100
 /* Widths of the label, of the key, and of the rule. */
 #define WHAT		13
 #define KEY		39
@@ -86,7 +85,7 @@ static void put_index(struct dk_format *t, struct dk_keyset ks)
 
 /* ---- sets ------------------------------------------------------------------- */
 
-/* The position in a list of names separated by commas, in lines of at most COLUMNS. */
+/* The position in a list of names separated by commas, in lines of at most t->columns. */
 struct names {
 	size_t indent;
 	size_t column;
@@ -96,7 +95,7 @@ static void put_name(struct dk_format *t, struct names *n, const char *name)
 {
 	size_t len = dk_replay_len(name);
 
-	if (n->column > n->indent && n->column + 2 + len >= COLUMNS) {
+	if (n->column > n->indent && n->column + 2 + len >= t->columns) {
 		put(t, ",\n");
 		put_blanks(t, n->indent);
 		n->column = n->indent;

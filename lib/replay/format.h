@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Formats the explanation of a call in lines of at most 100 columns, for "route -v" of
- * a transcript and for dkctl route. The caller supplies the names.
+ * Formats the explanation of a call, for "route -v" of a transcript and for dkctl route. The caller
+ * supplies the names.
  */
 #ifndef _DK_FORMAT_H
 #define _DK_FORMAT_H
@@ -38,6 +38,7 @@ struct dk_format_ops {
  * @layout: layout of keys and keysets
  * @explain: the call
  * @num_objects: number of arguments that the call dispatches on
+ * @columns: lists of names are broken into lines of at most this many columns
  * @kind: kind of the last step
  */
 struct dk_format {
@@ -46,6 +47,7 @@ struct dk_format {
 	const struct dk_layout *layout;
 	const struct dk_explain *explain;
 	unsigned int num_objects;
+	unsigned int columns;
 	unsigned int kind;
 };
 

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=235
+planned=238
 count=0
 failed=0
 
@@ -101,6 +101,8 @@ json() # STATUS TEXT WORDS...: valid JSON that has TEXT
 
 echo "TAP version 13"
 echo "1..$planned"
+
+unset COLUMNS
 
 # ---- output -----------------------------------------------------------------
 
@@ -744,6 +746,20 @@ if command -v script >/dev/null; then
 else
 	skip "at a terminal, an error is wrapped to 100 columns" "no script(1) to make a terminal"
 fi
+# alias CPU is an error, and the other commands are not
+for words in 'alias CPU' 'alias Autograd' 'replay -'; do
+	name="at a terminal of 60 columns, this is wrapped: dkctl $words"
+	if ! command -v script >/dev/null; then
+		skip "$name" "no script(1) to make a terminal"
+		continue
+	fi
+	printf 'alias Autograd\nquit\n' |
+		script -qec "stty cols 60; COLUMNS=90 '$DKCTL' $words" /dev/null 2>"$tmp/err" |
+		tr -d '\r' >"$tmp/out"
+	grep -q 'AutogradC\|Composite' "$tmp/out" &&
+		! grep -v '^An empty' "$tmp/out" | grep -qE '^.{61}'
+	result $? "$name"
+done
 run alias CPU
 [ $status = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q '.\{101\}' "$tmp/err"
 result $? "without a terminal, an error is one line of any length"

@@ -11,7 +11,7 @@ golden=$here/golden
 DKCTL=${DKCTL_FAKED:-${DK_BUILD:-$here/../../build}/selftests/dkctl/dkctl_fake}
 [ -x "$DKCTL" ] || DKCTL=$here/dkctl_fake
 export LC_ALL=C TZ=UTC TERM=xterm
-unset NO_COLOR DKCTL_FAKE
+unset NO_COLOR DKCTL_FAKE COLUMNS
 
 if [ ! -x "$DKCTL" ]; then
 	echo "TAP version 13"

@@ -105,9 +105,9 @@ static unsigned int total(const struct columns *l, const struct widths *w)
 /* Narrows the widest columns. Numbers are not broken; no column gets narrower than its head. */
 static void fit(const struct columns *l, struct widths *w)
 {
-	unsigned int i, widest;
+	unsigned int available = (unsigned int)line_width(stdout), i, widest;
 
-	while (total(l, w) > LINE_WIDTH) {
+	while (total(l, w) > available) {
 		widest = l->num_columns;
 		for (i = 0; i < l->num_columns; i++) {
 			if (l->columns[i].is_right ||

@@ -24,9 +24,6 @@ enum {
 	STATUS_KERNEL,		/* the module is not loaded, or refused the request */
 };
 
-/* Output is wrapped to this many columns. */
-#define LINE_WIDTH		100
-
 /* Version of the JSON output. Changes if a member is removed, or if a member's meaning changes. */
 #define JSON_SCHEMA	1
 
@@ -274,7 +271,15 @@ void json_null(struct json *j, const char *name);
 void put_entry(const struct dk_layout *l, struct dk_keyset ks, int label);
 void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks);
 
-/* word_wrap.c: wraps words into lines */
+/*
+ * word_wrap.c: returns how many columns the output is wrapped to: those of the terminal, or
+ * COLUMNS, or 100
+ */
+int line_width(FILE *f);
+/* Prints a line, with unprintable bytes as \\xNN. Breaks it at spaces, which are kept elsewhere. */
+void put_broken(FILE *f, const char *text, size_t len, int indent);
+
+/* Wraps words into lines. */
 struct wrap {
 	FILE *f;
 	int columns;
@@ -287,7 +292,7 @@ void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
 /* Wraps a text, with unprintable bytes as \\xNN; returns false if allocation fails. */
 bool wrap_words(FILE *f, int columns, const char *head, const char *text);
-/* Like wrap_words(), to standard output with LINE_WIDTH columns; returns a status. */
+/* Like wrap_words(), to standard output; returns a status. */
 int wrap_text(struct request *q, const char *head, const char *text);
 
 /* color.c: colours of a terminal */

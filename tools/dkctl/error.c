@@ -32,7 +32,7 @@ static void put_sentence(const char *message, const char *suggestion)
 	snprintf(text, sizeof(text), "%s%s%s%s", message,
 		 suggestion ? "; did you mean \"" : "", suggestion ? suggestion : "",
 		 suggestion ? "\"?" : "");
-	if (isatty(STDERR_FILENO) && wrap_words(stderr, LINE_WIDTH, "dkctl: ", text))
+	if (isatty(STDERR_FILENO) && wrap_words(stderr, line_width(stderr), "dkctl: ", text))
 		return;
 	fputs("dkctl: ", stderr);
 	print_escaped(stderr, text, strlen(text));

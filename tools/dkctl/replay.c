@@ -44,29 +44,6 @@ int session_fail_empty(struct session *s)
 
 /* ---- running -------------------------------------------------------------- */
 
-/* Prints a line, broken at spaces to fit the terminal. */
-static void print_broken(const char *text, size_t len)
-{
-	static const char indent[] = "    ";
-	size_t column = 0, blanks, word;
-
-	for (; len; text += blanks + word, len -= blanks + word) {
-		for (blanks = 0; blanks < len && text[blanks] == ' '; blanks++)
-			;
-		for (word = 0; blanks + word < len && text[blanks + word] != ' '; word++)
-			;
-		if (column && column + blanks + word > LINE_WIDTH) {
-			printf("\n%s", indent);
-			column = sizeof(indent) - 1;
-		} else {
-			print_escaped(stdout, text, blanks);
-			column += blanks;
-		}
-		print_escaped(stdout, text + blanks, word);
-		column += word;
-	}
-}
-
 static void try_line(struct suggestion *near, const char *line, size_t len)
 {
 	char name[DK_NAME_MAX];
@@ -95,7 +72,7 @@ static void emit_line(struct session *s, const char *line, size_t len)
 		json_string_len(&s->j, NULL, line, len);
 	} else {
 		if (s->at_prompt)
-			print_broken(line, len);
+			put_broken(stdout, line, len, 4);
 		else
 			put_line(s, line, len);
 		printf("\n");

@@ -115,7 +115,7 @@ static bool fits(const struct grid *g, unsigned int stripes, unsigned int rows)
 
 	for (i = 0; i < stripes; i++)
 		width += stripe_width(g, i, rows) + (i ? GAP : 0);
-	return width <= LINE_WIDTH;
+	return width <= (size_t)line_width(stdout);
 }
 
 static void put_others(struct request *q, const struct grid *g)
@@ -148,7 +148,7 @@ static bool put_legend(struct request *q, const struct grid *g)
 {
 	const struct grid_function *fn;
 	char text[4 * DK_NAME_MAX + 64], *plain, *word, *rest;
-	struct wrap w = { stdout, LINE_WIDTH, CELL + 1, CELL + 1 };
+	struct wrap w = { stdout, line_width(stdout), CELL + 1, CELL + 1 };
 	unsigned int i;
 
 	for (i = 1; i <= g->num_functions; i++) {

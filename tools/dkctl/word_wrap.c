@@ -4,11 +4,56 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+
+/* Tables need 40 columns, and longer lines than 100 are hard to read. */
+#define WIDTH_MIN	40
+#define WIDTH_MAX	100
+
+/* TIOCGWINSZ fails unless @f is a terminal. A serial line may have the width 0. */
+int line_width(FILE *f)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	long width = 0;
+
+	if (!ioctl(fileno(f), TIOCGWINSZ, &size))
+		width = size.ws_col;
+	else if (columns)
+		width = strtol(columns, NULL, 10);
+	if (width <= 0 || width > WIDTH_MAX)
+		return WIDTH_MAX;
+	return width < WIDTH_MIN ? WIDTH_MIN : (int)width;
+}
+
+void put_broken(FILE *f, const char *text, size_t len, int indent)
+{
+	size_t width = (size_t)line_width(f), column = 0, blanks, word;
+
+	for (; len; text += blanks + word, len -= blanks + word) {
+		for (blanks = 0; blanks < len && text[blanks] == ' '; blanks++)
+			;
+		for (word = 0; blanks + word < len && text[blanks + word] != ' '; word++)
+			;
+		if (column && column + blanks + word > width) {
+			fprintf(f, "\n%*s", indent, "");
+			column = (size_t)indent;
+		} else {
+			fprintf(f, "%*s", (int)blanks, "");
+			column += blanks;
+		}
+		/* breaks a word that is longer than a line */
+		if (column + word > width)
+			word = column < width ? width - column : 0;
+		print_escaped(f, text + blanks, word);
+		column += word;
+	}
+}
 
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent)
 {
 	w->f = f;
-	w->columns = LINE_WIDTH;
+	w->columns = line_width(f);
 	w->indent = indent;
 	w->column = fprintf(f, "%-*s", indent, head);
 }
@@ -68,5 +113,5 @@ bool wrap_words(FILE *f, int columns, const char *head, const char *text)
 
 int wrap_text(struct request *q, const char *head, const char *text)
 {
-	return wrap_words(stdout, LINE_WIDTH, head, text) ? STATUS_OK : fail_memory(q);
+	return wrap_words(stdout, line_width(stdout), head, text) ? STATUS_OK : fail_memory(q);
 }

@@ -23,7 +23,7 @@ struct call {
 	const struct dk_nl_route *route;
 	const struct dk_nl_step *steps;
 	struct dk_explain explain;
-	unsigned int column;
+	FILE *text;				/* of the steps */
 };
 
 /* ---- parsing the call ------------------------------------------------------------- */
@@ -264,27 +264,14 @@ static int print_sentence(struct call *c)
 
 /* ---- the steps, in the format of a transcript ------------------------------------- */
 
-/* Prints text, and breaks lines that do not fit, which only very long names cause. */
+/* Collects the text. */
 static void explain_put(struct dk_format *t, const char *s, size_t len)
 {
 	struct call *c = t->ctx;
-	unsigned int n;
-	char byte[5];
 
-	for (; len; s++, len--) {
-		if (*s == '\n') {
-			putchar('\n');
-			c->column = 0;
-			continue;
-		}
-		n = (unsigned int)snprintf(byte, sizeof(byte),
-					   *s >= 0x20 && *s < 0x7f ? "%c" : "\\x%02x",
-					   (unsigned char)*s);
-		if (c->column + n > LINE_WIDTH)
-			c->column = (unsigned int)printf("\n%*s", INDENT, "") - 1;
-		fputs(byte, stdout);
-		c->column += n;
-	}
+	for (; len; s++, len--)
+		fprintf(c->text, (*s >= 0x20 && *s < 0x7f) || *s == '\n' ? "%c" : "\\x%02x",
+			(unsigned char)*s);
 }
 
 static const char *explain_key(struct dk_format *t, unsigned int key, char buf[DK_NAME_MAX])
@@ -376,7 +363,7 @@ static void copy_step(struct dk_step *to, const struct dk_nl_step *s)
 	snprintf(to->device_name, sizeof(to->device_name), "%s", i->device_name);
 }
 
-static void print_steps(struct call *c)
+static void format_steps(struct call *c)
 {
 	static const struct dk_format_ops ops = {
 		.put = explain_put,
@@ -391,12 +378,12 @@ static void print_steps(struct call *c)
 		.layout = c->v->layout,
 		.explain = &c->explain,
 		.num_objects = c->nl.num_objs,
+		.columns = (unsigned int)line_width(stdout),
 	};
 	const struct dk_nl_step *s;
 	struct dk_step step;
 
 	copy_route(c);
-	putchar('\n');
 	dk_format_begin(&t);
 	for (s = c->steps; s; s = s->next) {
 		if (s->kind > DK_NL_STEP_IMPL)
@@ -404,6 +391,25 @@ static void print_steps(struct call *c)
 		copy_step(&step, s);
 		dk_format_step(&t, &step);
 	}
+}
+
+static int print_steps(struct call *c)
+{
+	struct text_stream t;
+	const char *line, *end;
+
+	c->text = text_begin(&t);
+	if (c->text)
+		format_steps(c);
+	if (!c->text || !text_end(&t, c->text))
+		return fail_memory(c->v->q);
+	putchar('\n');
+	for (line = t.text; (end = strchr(line, '\n')); line = end + 1) {
+		put_broken(stdout, line, (size_t)(end - line), INDENT);
+		putchar('\n');
+	}
+	free(t.text);
+	return STATUS_OK;
 }
 
 /* ---- JSON ------------------------------------------------------------------------- */
@@ -532,7 +538,7 @@ static int query(struct call *c)
 	else
 		status = print_sentence(c);
 	if (!status && has_option(v, OPTION_VERBOSE) && !has_option(v, OPTION_JSON))
-		print_steps(c);
+		status = print_steps(c);
 	return !status && c->route->error ? STATUS_DIFFERS : status;
 }
 
