@@ -17,7 +17,7 @@ export PYTHON=${PYTHON:-/usr/bin/python3}
 	skip_all "no venv, setuptools or wheel for $PYTHON"
 export O=${O:-$st_top/build}
 unset PYTHONPATH DISPATCHKEY_LIBRARY LD_LIBRARY_PATH
-plan 15
+plan 17
 
 env=$st_tmp/env
 # in_env COMMAND... - runs a command in the environment, outside this tree
@@ -82,6 +82,16 @@ ok "pip install ./python builds the package with the library" \
 	pip install --no-index --no-build-isolation "$st_top/python"
 is "the sample runs, and building has not changed the tree" "21 42 63, $before" \
 	"$(hello | tail -n 1), $(tree)"
+
+# The copy of the sources must be writable even if the sources are not.
+mkdir "$st_tmp/sources"
+cp -r "$st_top"/{python,scripts,VERSION} "$st_tmp/sources"
+chmod -R a-w "$st_tmp/sources"
+ok "a wheel can be built from sources without write permission" \
+	env O="$st_tmp/written" "$st_tmp/sources/scripts/wheel" --pure
+chmod -R u+w "$st_tmp/sources"
+is "make clean can then remove the copy of the sources" "" \
+	"$(find "$st_tmp/written" -type d ! -perm -u+w)"
 cp -r "$st_top/python" "$st_tmp/alone"
 like "a folder without the library's sources is refused" \
 	"*dispatchkey: the library's sources are not beside this folder*" \
