@@ -25,7 +25,7 @@ setup() {
 	build=$(cd "${O:-build}" && pwd -P)
 	logs=$build/$me
 	rm -rf -- "$logs"
-	mkdir -p "$logs" "$cache/times"
+	mkdir -p "$logs" ${cache:+"$cache/times"}
 	export CC="${CC:-cc}"
 	unset O MAKEFLAGS MAKELEVEL OUTPUT SHARE
 	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -34,8 +34,9 @@ setup() {
 
 # ---- progress ---------------------------------------------------------------------
 
-# A file for each step has the duration of its last successful run.
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/dispatchkey
+# A file for each step has the duration of its last successful run. Without HOME, none is kept.
+cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+cache=${cache:+$cache/dispatchkey}
 time_file() { printf '%s/times/%s-%s' "$cache" "$me" "${1//[^a-zA-Z0-9]/-}"; }
 last_time() { # NAME
 	local seconds
@@ -55,7 +56,7 @@ reasons() { # LOG
 # Prints the result of a step in one line, and the log only if the step failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
-	[ "$4" -ne 0 ] || echo "$6" >"$(time_file "$1")"
+	[ "$4" -ne 0 ] || [ -z "$cache" ] || echo "$6" >"$(time_file "$1")"
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
 	[ "$4" -eq 0 ] || word=FAILED
 	[ ! -t 1 ] || printf '\r\033[K'

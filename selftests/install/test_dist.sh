@@ -55,6 +55,19 @@ farm() {
 ok "links can be made to sources without write permission" farm
 is "modules can be built in the folder of these links" "" \
 	"$(find "$st_tmp/farm/modules/6.1" -type d ! -perm -u+w)"
+# homeless COMMAND... - runs a command without HOME
+homeless() { env -u HOME -u XDG_CACHE_HOME "$@"; }
+for words in fetch-kernel "fetch-cpu arm64"; do
+	# shellcheck disable=SC2086 # several words
+	like "without HOME, ${words%% *} says what to set" \
+		"${words%% *}: HOME is not set: set it, or set XDG_CACHE_HOME *" \
+		"$(homeless "$tree"/scripts/$words 2>&1)"
+done
+# shellcheck disable=SC2016 # the inner shell expands it
+is "without HOME, a script of tests works" "1 passed, 0 failed, 0 skipped" \
+	"$(cd "$tree" && homeless KSELFTEST_DIR=none O="$st_tmp/homeless" \
+		bash -uc 'me=homeless; . scripts/steps.sh; setup; step name true; finish' 2>&1 |
+		grep -vE '^homeless: (name .* ok |0 seconds)')"
 ok "the unpacked tree builds, $network" alone make -s -C "$tree" -j"$(nproc)" all
 ok "scripts/check --user passes in the unpacked tree, $network" \
 	passes "$tree/scripts/check" --user unit nl dkctl
