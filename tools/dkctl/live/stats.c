@@ -215,15 +215,13 @@ static int text(struct live *v, const struct dk_nl_stats *stats,
 	return status ? status : put_sum(v, stats, filter, listed, u);
 }
 
-static int show_counters(struct live *v, const struct dk_nl_stats *stats,
-			 const struct dk_nl_counter_filter *filter)
+static int print_counters(struct live *v, const struct dk_nl_stats *stats,
+			  const struct dk_nl_counter_filter *filter,
+			  const struct dk_nl_counter *list)
 {
-	const struct dk_nl_counter *list;
-	int err = dk_nl_counters(client(v), filter, &list), status;
 	struct stats_summary u = { .num = 0 };
+	int status;
 
-	if (err)
-		return fail_filtered(v, err, filter->op, filter->provider);
 	status = list ? STATUS_OK : check_names(v, filter->op, filter->provider);
 	if (!status)
 		status = names_begin(v);
@@ -234,6 +232,18 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 	else if (!status)
 		status = text(v, stats, filter, list, &u);
 	stats_summary_end(&u);
+	return status;
+}
+
+static int show_counters(struct live *v, const struct dk_nl_stats *stats,
+			 const struct dk_nl_counter_filter *filter)
+{
+	const struct dk_nl_counter *list;
+	int err = dk_nl_counters(client(v), filter, &list), status;
+
+	if (err)
+		return fail_filtered(v, err, filter->op, filter->provider);
+	status = print_counters(v, stats, filter, list);
 	dk_nl_free(list);
 	return status;
 }
@@ -254,8 +264,11 @@ static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 
 	if (err)
 		return fail_kernel(v, err);
-	if (stats->state == DK_NL_STATE_ONLINE || has_option(v, OPTION_JSON))
+	/* without counting, there are no counters that a user might not be allowed to read */
+	if (stats->state == DK_NL_STATE_ONLINE)
 		status = show_counters(v, stats, filter);
+	else if (has_option(v, OPTION_JSON))
+		status = print_counters(v, stats, filter, NULL);
 	else
 		status = show_uncounted(v, filter);
 	dk_nl_free(stats);
