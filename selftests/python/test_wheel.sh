@@ -17,7 +17,7 @@ export PYTHON=${PYTHON:-/usr/bin/python3}
 	skip_all "no venv, setuptools or wheel for $PYTHON"
 export O=${O:-$st_top/build}
 unset PYTHONPATH DISPATCHKEY_LIBRARY LD_LIBRARY_PATH
-plan 17
+plan 18
 
 env=$st_tmp/env
 # in_env COMMAND... - runs a command in the environment, outside this tree
@@ -83,6 +83,9 @@ ok "pip install ./python builds the package with the library" \
 is "the sample runs, and building has not changed the tree" "21 42 63, $before" \
 	"$(hello | tail -n 1), $(tree)"
 
+like "make wheel refuses a PYTHON that is no interpreter" \
+	"3 wheel: PYTHON=no_python is not a Python interpreter: use one such as *" \
+	"$(out=$(PYTHON=no_python "$st_top/scripts/wheel" --venv 2>&1); echo "$? $out")"
 # The copy of the sources must be writable even if the sources are not.
 mkdir "$st_tmp/sources"
 cp -r "$st_top"/{python,scripts,VERSION} "$st_tmp/sources"
