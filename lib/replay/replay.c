@@ -356,6 +356,9 @@ static int run(struct dk_replay *r, const char *line, size_t len)
 	if (r->line.failed)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	rest = r->line.buf;
+	err = dk_replay_check_quotes(r, rest);
+	if (err)
+		return err;
 	name = dk_replay_word(&rest);
 	if (!name)
 		return dk_replay_refuse(r, -EINVAL, "empty command", "", 0);

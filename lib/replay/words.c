@@ -96,53 +96,78 @@ static bool begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/*
- * Joins adjacent quoted parts into one word, so that a word can contain both kinds of quotes: 'a
- * "b" '"it's". Returns the start of the text after the word.
- */
-static char *join_quoted(char *s)
+static bool is_quote(char c)
 {
-	char *to = s, *end, quote;
+	return c == '\'' || c == '"';
+}
 
-	while (*s == '\'' || *s == '"') {
-		quote = *s;
-		for (end = s + 1; *end && *end != quote; end++)
-			;
-		/* a quote without an end is an ordinary character */
-		if (!*end)
-			break;
-		for (s++; s < end; s++)
-			*to++ = *s;
-		s = end + 1;
+/*
+ * Returns the length of the word at @s, or 0 if one of its quotes has no end. Adjacent quoted parts
+ * are one word, so that a word can contain both kinds of quotes: 'a "b" '"it's".
+ */
+static size_t word_len(const char *s)
+{
+	size_t n = 0;
+	char quote;
+
+	if (begins(s, "DispatchKeySet(")) {
+		while (s[n] && s[n] != ')')
+			n++;
 	}
-	while (*s && !is_blank(*s))
-		*to++ = *s++;
-	if (*s)
+	while (is_quote(*s) && is_quote(s[n])) {
+		quote = s[n++];
+		while (s[n] && s[n] != quote)
+			n++;
+		if (!s[n++])
+			return 0;
+	}
+	while (s[n] && !is_blank(s[n]))
+		n++;
+	return n;
+}
+
+/* Removes the quotes around the parts of a word. */
+static void unquote(char *s)
+{
+	char *to = s, quote;
+
+	while (is_quote(*s)) {
+		quote = *s++;
+		while (*s != quote)
+			*to++ = *s++;
 		s++;
+	}
+	while (*s)
+		*to++ = *s++;
 	*to = '\0';
-	return s;
 }
 
 char *dk_replay_word(char **rest)
 {
-	char *s = *rest, *word;
+	char *word = *rest, *end;
 
-	while (is_blank(*s))
-		s++;
-	word = s;
-	if (*s == '\'' || *s == '"') {
-		*rest = join_quoted(s);
-		return *word ? word : NULL;
-	} else if (begins(s, "DispatchKeySet(")) {
-		while (*s && *s != ')')
-			s++;
-	}
-	while (*s && !is_blank(*s))
-		s++;
-	if (*s)
-		*s++ = '\0';
-	*rest = s;
+	while (is_blank(*word))
+		word++;
+	end = word + word_len(word);
+	*rest = end + (*end != '\0');
+	*end = '\0';
+	unquote(word);
 	return *word ? word : NULL;
+}
+
+int dk_replay_check_quotes(struct dk_replay *r, const char *s)
+{
+	size_t len;
+
+	for (; *s; s += len) {
+		while (is_blank(*s))
+			s++;
+		len = word_len(s);
+		if (*s && !len)
+			return dk_replay_refuse(r, -EINVAL, "this word has no closing quote", s,
+						dk_replay_len(s));
+	}
+	return 0;
 }
 
 /* Reports argument @n as missing, by its name in the usage. */

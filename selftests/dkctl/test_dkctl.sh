@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=238
+planned=244
 count=0
 failed=0
 
@@ -644,6 +644,12 @@ refused "missing value of option: -d" "impl -d"
 refused "unexpected word: CUDA" "key CPU CUDA"
 refused "unknown option: -x" "impl -x a::b CPU one"
 refused "could not parse dispatch key: Spase" "key Spase"
+refused "this word has no closing quote: 'a::b" "op 'a::b"
+refused "this word has no closing quote: 'it'\"s two words" "op -s 'it'\"s two words"
+refused "this word has no closing quote: \"CPU" "call a::b CPU \"CPU"
+refused "this word has no closing quote: 'c" "or DispatchKeySet(CPU, 'b) 'c"
+refused "could not parse dispatch key: it's" "key it's"
+refused "could not parse keyset: 'b" "or DispatchKeySet(CPU, 'b) CPU"
 refused "could not parse keyset: Foo" "keyset CPU|Foo"
 alias="error: an alias key has no bits; the command alias lists its runtime keys: Autograd"
 printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a::b Autograd' |
