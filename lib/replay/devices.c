@@ -202,10 +202,13 @@ static int switch_to(struct dk_replay *r, const char *name, bool online)
 
 	if (err)
 		return err;
-	if (!d)
-		return dk_backend_find(r->reg, name, &backend, NULL) ?
-		       refuse_device(r, name) :
-		       dk_backend_set_online(r->reg, backend, online, &r->why);
+	if (!d && !dk_backend_find(r->reg, name, &backend, NULL))
+		return dk_backend_set_online(r->reg, backend, online, &r->why);
+	if (!d) {
+		err = refuse_device(r, name);
+		r->why.text = "no such device or backend";
+		return err;
+	}
 	err = dk_device_set_online(r->reg, d->number, online, &r->why);
 	if (!err)
 		d->offline = !online;

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=244
+planned=246
 count=0
 failed=0
 
@@ -664,6 +664,8 @@ refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x
 refused "no such operator: a::b" "table a::b"
 refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
+refused "no such device or backend: nope" "offline nope"
+refused "no such device or backend: nope" "online nope"
 refused "there is no include or exclude to end" "end"
 for word in missing ambiguous; do
 	refused "route prints this word instead of a function: use another label: $word" \
