@@ -153,19 +153,22 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r)
 
 /* ---- errors --------------------------------------------------------------- */
 
+static void set_name(struct dk_diag *why, const char *name, size_t len)
+{
+	if (len > sizeof(why->name))
+		len = sizeof(why->name);
+	memcpy(why->name, name, len);
+	if (len == sizeof(why->name))
+		/* do not cut in the middle of a character */
+		while (--len && (why->name[len] & 0xc0) == 0x80)
+			;
+	why->name[len] = '\0';
+}
+
 int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
 		     const char *name, size_t name_len)
 {
-	char *copy = r->why.name;
-
-	if (name_len > sizeof(r->why.name))
-		name_len = sizeof(r->why.name);
-	memcpy(copy, name, name_len);
-	if (name_len == sizeof(r->why.name))
-		/* do not cut in the middle of a character */
-		while (--name_len && (copy[name_len] & 0xc0) == 0x80)
-			;
-	copy[name_len] = '\0';
+	set_name(&r->why, name, name_len);
 	r->why.text = text;
 	return err;
 }
@@ -202,6 +205,7 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
 static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		       const char *word, struct dk_keyset *ks, struct dk_diag *why)
 {
+	const char *whole = word;
 	char name[DK_NAME_MAX];
 	struct dk_keyset one;
 	unsigned int key;
@@ -218,6 +222,8 @@ static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		memcpy(name, word, len);
 		name[len] = '\0';
 		err = dk_keyset_parse(l, name, &one, why);
+		if (err && !len && why)
+			set_name(why, whole, dk_replay_len(whole));
 		if (err && (dk_registry_key_parse(reg, name, &key, NULL) ||
 			    dk_key_kind(l, key) == DK_KIND_ALIAS))
 			return err;

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=246
+planned=247
 count=0
 failed=0
 
@@ -666,6 +666,11 @@ refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
 refused "no such device or backend: nope" "offline nope"
 refused "no such device or backend: nope" "online nope"
+printf '%s\n' 'backend edu' 'keyset edu|Foo|' 'keyset CPU|' 'keyset |CPU' 'keyset edu||CPU' 'keyset edu,' |
+	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+printf 'error: could not parse keyset: %s\n' Foo 'CPU|' '|CPU' 'edu||CPU' edu, >"$tmp/want"
+cmp -s "$tmp/out" "$tmp/want"
+result $? "transcript: a keyset that lacks a part is named"
 refused "there is no include or exclude to end" "end"
 for word in missing ambiguous; do
 	refused "route prints this word instead of a function: use another label: $word" \
