@@ -173,17 +173,22 @@ DK_REPLAY_RUN(route)
 /* Parses SET or SET@DEVICE. */
 static int parse_obj(struct dk_replay *r, char *word, struct dk_obj *obj)
 {
+	char *at = word;
 	struct dk_obj on;
-	char *at = NULL, *s;
 	int err;
 
-	for (s = word; *s; s++) {
-		if (*s == '@')
-			at = s;
-	}
-	if (at) {
-		*at = '\0';
-		err = dk_device_find(r->reg, at + 1, &on, &r->why);
+	/* the name of a device may have an @, too */
+	while (*at && *at != '@')
+		at++;
+	if (*at) {
+		if (at == word)
+			return dk_replay_refuse(r, -EINVAL, "expected a keyset before the @",
+						word, dk_replay_len(word));
+		if (!at[1])
+			return dk_replay_refuse(r, -EINVAL, "expected a device after the @",
+						word, dk_replay_len(word));
+		*at++ = '\0';
+		err = dk_device_find(r->reg, at, &on, &r->why);
 		if (err)
 			return err;
 		obj->device = on.device;

@@ -108,9 +108,10 @@ is "offered words have a description" "" "$(undescribed)"
 offers 'offline online' backend set edu ''
 offers 'offline' backend set edu of
 offers 'offline online' dev set edu ''
-offers '0000:00:04.0 0000:00:05.0 odd$(id) backend' device show ''
+offers '0000:00:04.0 0000:00:05.0 odd$(id) z@slot backend' device show ''
 offers 'edu' device backend e
 offers 'CPU@0000:00:04.0 CPU@0000:00:05.0' route sample::copy CPU@0
+offers 'CPU@z@slot' route sample::copy CPU@z@
 offers 'include' route sample::copy CPU inc
 offers 'Tracer' route sample::copy CPU include Trac
 offers 'prefix provider' op p
@@ -126,7 +127,7 @@ offers '' provider new
 offers 'backends devices' limits show ''
 offers '' version ''
 is "the description of a backend has its state and counts" \
-	$'edu\tonline, 4 devices, 0 functions' "$(complete backend set e)"
+	$'edu\tonline, 5 devices, 0 functions' "$(complete backend set e)"
 is "the description of a device has its state and backend" \
 	$'0000:00:04.0\tonline, a device of edu' "$(complete device 0000:00:04)"
 is "the description of a word is that of the help" \

@@ -43,7 +43,7 @@ completes "$st_tmp/bin"
 cat >"$st_tmp/cases" <<-'END'
 	dkctl device set 0000:00:04.0 of => offline: send no more calls to its functions, and wait for running calls to return
 	dkctl device show odd => odd$(id): online, a device of edu
-	dkctl backend release e => edu: online, 4 devices, 0 functions
+	dkctl backend release e => edu: online, 5 devices, 0 functions
 	dkctl op sample::f => sample::factorial: sample::factorial(Tensor x, int n) -> int
 END
 completes_live

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=247
+planned=248
 count=0
 failed=0
 
@@ -666,6 +666,16 @@ refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
 refused "no such device or backend: nope" "offline nope"
 refused "no such device or backend: nope" "online nope"
+printf '%s\n' stock 'op a::b' 'backend edu' 'device a@b edu' 'impl -d a@b a::b edu one' \
+	'call a::b edu@a@b' 'call a::b @a@b' 'call a::b edu@' |
+	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+cat >"$tmp/want" <<END
+0x11000 0x11000 PrivateUse1 one@a@b
+error: expected a keyset before the @: @a@b
+error: expected a device after the @: edu@
+END
+cmp -s "$tmp/out" "$tmp/want"
+result $? "transcript: a device of a call follows the first @"
 printf '%s\n' 'backend edu' 'keyset edu|Foo|' 'keyset CPU|' 'keyset |CPU' 'keyset edu||CPU' 'keyset edu,' |
 	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 printf 'error: could not parse keyset: %s\n' Foo 'CPU|' '|CPU' 'edu||CPU' edu, >"$tmp/want"

@@ -140,7 +140,7 @@ static void put_set(struct completion *c)
 /* Completes a device, a set, or SET@DEVICE. Names of backends are offered as names of keys. */
 static void put_argument(struct completion *c)
 {
-	const char *at = strrchr(c->word, '@');
+	const char *at = strchr(c->word, '@');
 
 	if (at) {
 		c->done = (size_t)(at - c->word) + 1;

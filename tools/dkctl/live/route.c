@@ -52,6 +52,10 @@ static int parse_on_device(struct call *c, const char *word, const char *at,
 	char *set;
 	int status;
 
+	if (at == word || !at[1])
+		return fail(c->v->q, STATUS_BAD_INPUT, word, NULL,
+			    "\"%.127s\" has no %s: use SET@DEVICE", word,
+			    at == word ? "keyset before the @" : "device after the @");
 	if (!d)
 		return fail_device(c->v, at + 1);
 	set = strndup(word, (size_t)(at - word));
@@ -94,7 +98,7 @@ static int parse_object(struct call *c, const char *word, struct dk_nl_obj *obj)
 {
 	const struct dk_nl_device *d = device_named(c->devices, word);
 	const struct dk_nl_backend *b;
-	const char *at = strrchr(word, '@');
+	const char *at = strchr(word, '@');
 
 	if (d) {
 		set_device(c, obj, d);
