@@ -265,6 +265,11 @@ dkctl table x --svg /nonexistent/folder/file >"$tmp/why" 2>&1
 [ $? = 2 ]
 result $? "a picture that cannot be written is an error"
 
+DKCTL_FAKE=$golden/demo.fake
+dkctl table demo::add --svg /dev/full >"$tmp/why" 2>&1
+[ $? = 3 ] && grep -q '/dev/full: cannot be written: No space left on device$' "$tmp/why"
+result $? "the reason why a picture cannot be written is printed"
+
 # ---- failed allocations ----------------------------------------------------------
 
 cat >"$tmp/layout" <<-END

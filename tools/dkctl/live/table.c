@@ -46,6 +46,7 @@ static int svg(struct request *q, const struct grid *g)
 	bool is_stdout = !strcmp(q->svg_name, "-");
 	FILE *f = is_stdout ? stdout : fopen(q->svg_name, "w");
 	bool failed;
+	int err;
 
 	if (!f)
 		return fail(q, STATUS_BAD_INPUT, q->svg_name, NULL, "%.512s: %s", q->svg_name,
@@ -53,11 +54,15 @@ static int svg(struct request *q, const struct grid *g)
 	grid_svg(f, g);
 	if (is_stdout)
 		return STATUS_OK;
+	/* errno of a write that failed above, or else of the last one */
 	failed = ferror(f);
-	if (fclose(f) || failed)
-		return fail(q, STATUS_SYSTEM, q->svg_name, NULL, "%.512s: cannot be written",
-			    q->svg_name);
-	return STATUS_OK;
+	err = errno;
+	if (fclose(f) && !failed) {
+		failed = true;
+		err = errno;
+	}
+	return failed ? fail(q, STATUS_SYSTEM, q->svg_name, NULL, "%.512s: cannot be written: %s",
+			     q->svg_name, strerror(err)) : STATUS_OK;
 }
 
 /* ---- the subcommand --------------------------------------------------------------- */
