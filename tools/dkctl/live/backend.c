@@ -117,7 +117,7 @@ static int get_state(struct dk_nl *nl, __u32 number, __u32 *state)
 }
 
 static const struct switchable backend = {
-	"backend", "a backend name", dk_nl_backend_set_online, get_state, fail_backend,
+	"backend", false, "a backend name", dk_nl_backend_set_online, get_state, fail_backend,
 };
 
 /* ---- release -------------------------------------------------------------- */

@@ -89,7 +89,7 @@ static int get_state(struct dk_nl *nl, __u32 number, __u32 *state)
 }
 
 static const struct switchable device = {
-	"device", "a device name", dk_nl_device_set_online, get_state, fail_device,
+	"device", true, "a device name", dk_nl_device_set_online, get_state, fail_device,
 };
 
 int live_device(struct live *v)

@@ -119,6 +119,7 @@ const char *plural(char buf[64], unsigned long long n, const char *one, const ch
 /* set_online.c: "set NAME offline|online" for backends and devices */
 struct switchable {
 	const char *what;
+	bool is_device;
 	const char *name_needed;	/* what "set" needs, for the error message */
 	int (*set_online)(struct dk_nl *nl, __u32 number, const char *name, int online,
 			  const struct dk_nl_switched **switched);

@@ -5,20 +5,26 @@
 #include <errno.h>
 #include <string.h>
 
-static int print_result(struct live *v, const char *what, const struct dk_nl_switched *s)
+static void json(struct live *v, const char *what, const struct dk_nl_switched *s,
+		 const struct dk_nl_device *d)
 {
 	struct json j;
 
-	if (has_option(v, OPTION_JSON)) {
-		json_begin(&j, stdout, v->q);
-		json_object(&j, what);
-		json_string(&j, "name", s->name);
-		json_uint(&j, "number", s->number);
-		json_string(&j, "state", state_word(s->state));
-		json_name(&j, "unserved", s->unserved);
-		json_end(&j);
-		return STATUS_OK;
-	}
+	json_begin(&j, stdout, v->q);
+	json_object(&j, what);
+	json_string(&j, "name", s->name);
+	json_uint(&j, "number", s->number);
+	json_string(&j, "state", state_word(s->state));
+	if (d)
+		json_string(&j, "backend_state", state_word(d->backend_state));
+	json_name(&j, "unserved", s->unserved);
+	json_end(&j);
+}
+
+/* An online device serves no calls while its backend is offline, so that is printed, too. */
+static void text(struct live *v, const char *what, const struct dk_nl_switched *s,
+		 const struct dk_nl_device *d)
+{
 	printf("%s ", what);
 	print_escaped(stdout, s->name, strlen(s->name));
 	printf(" is ");
@@ -30,7 +36,27 @@ static int print_result(struct live *v, const char *what, const struct dk_nl_swi
 		print_escaped(stdout, s->unserved, strlen(s->unserved));
 		printf(" has no other function for this %s", what);
 	}
+	if (d && s->state == DK_NL_STATE_ONLINE && d->backend_state == DK_NL_STATE_OFFLINE) {
+		fputs("; its backend ", stdout);
+		print_escaped(stdout, d->backend_name, strlen(d->backend_name));
+		fputs(" is offline", stdout);
+	}
 	fputc('\n', stdout);
+}
+
+static int print_result(struct live *v, const struct switchable *kind,
+			const struct dk_nl_switched *s)
+{
+	const struct dk_nl_device *d = NULL;
+
+	/* fails if the device was removed meanwhile, which makes its backend irrelevant */
+	if (kind->is_device)
+		dk_nl_device_get(client(v), s->number, NULL, &d);
+	if (has_option(v, OPTION_JSON))
+		json(v, kind->what, s, d);
+	else
+		text(v, kind->what, s, d);
+	dk_nl_free(d);
 	return STATUS_OK;
 }
 
@@ -97,7 +123,7 @@ static int set_state(struct live *v, const struct switchable *kind, const char *
 	else if (err)
 		status = fail_kernel(v, err);
 	else
-		status = print_result(v, kind->what, s);
+		status = print_result(v, kind, s);
 	dk_nl_free(s);
 	return status;
 }
