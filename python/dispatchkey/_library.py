@@ -38,11 +38,13 @@ def _open(path: str) -> ctypes.CDLL:
 
 
 class _Bits:
-    """Allows passing an int to functions that take a struct dk_keyset."""
+    """Allows passing an int to functions that take a struct dk_keyset.
 
-    @staticmethod
-    def from_param(bits: int) -> _abi.dk_keyset:
-        return _abi.dk_keyset(bits)
+    from_param() is not written in Python: ctypes would replace the exception of a signal handler
+    in it, such as that of Ctrl-C, by an ArgumentError.
+    """
+
+    from_param = _abi.dk_keyset
 
 
 def _numbers(version: str) -> list[int]:

@@ -461,6 +461,17 @@ def test_an_exception_at_the_beginning_of_a_callback_is_raised(function):
     assert python(code) == (0, "served\n", "")
 
 
+def test_an_exception_while_ctypes_converts_arguments_is_raised(registry):
+    """ctypes would replace it, so it calls no Python code then."""
+    codes = []
+    sys.setprofile(lambda frame, event, arg: codes.append(frame.f_code.co_name))
+    try:
+        registry.route("t::f", KeySet("CPU") | "Tracer")
+    finally:
+        sys.setprofile(None)
+    assert "route" in codes and "from_param" not in codes
+
+
 def test_a_call_cannot_be_copied():
     with dk.Registry() as registry:
         registry.define("t::f(Tensor a) -> Tensor")
