@@ -123,7 +123,7 @@ class Packer:
         if not isinstance(value, int):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")
         if not -2**63 <= value < 2**63:
-            raise OverflowError(f"{what}: {value} does not fit into 64 bits")
+            raise OverflowError(f"{what}: the number does not fit into 64 bits")
         out.i = value
 
     @staticmethod
@@ -136,7 +136,11 @@ class Packer:
     def _pack_double(out: _abi.dk_value, value: Any, what: str) -> None:
         if not isinstance(value, (int, float)):
             raise TypeError(f"{what}: expected a float, not {type(value).__name__}")
-        out.bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+        try:
+            number = float(value)
+        except OverflowError:
+            raise OverflowError(f"{what}: the number does not fit into a float") from None
+        out.bits = struct.unpack("<Q", struct.pack("<d", number))[0]
 
     def _pack_string(self, out: _abi.dk_value, value: Any, what: str) -> None:
         if value is None:

@@ -55,10 +55,13 @@ def test_names_of_enumerators(registry):
     assert registry.call("t::name", cpu, 2, c=1) == (2, 1)
 
 
-def test_an_int_that_is_too_large(registry):
-    registry.define("t::int(int a) -> ()")
-    with pytest.raises(OverflowError, match="does not fit into 64 bits"):
-        registry.call("t::int", 2**63)
+@pytest.mark.parametrize("kind, base, exponent, size", [
+    ("int", 2, 63, "64 bits"), ("int", 10, 5000, "64 bits"), ("float", 10, 400, "a float"),
+    ("float", -10, 5000, "a float")])
+def test_a_number_that_is_too_large(registry, kind, base, exponent, size):
+    registry.define(f"t::number({kind} n) -> ()")
+    with pytest.raises(OverflowError, match=rf"t::number\(\): argument 'n': .* fit into {size}$"):
+        registry.call("t::number", base ** exponent)
 
 
 def test_object_without_init(registry):
