@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import weakref
 from typing import Any, Callable, NamedTuple, TypeVar, Union, cast
@@ -102,7 +103,16 @@ class Guard:
         return restores
 
     def __call__(self, fn: Function) -> Function:
-        """Return a function that calls fn in a `with` block of this guard."""
+        """Return a function that calls fn in a `with` block of this guard.
+
+        A coroutine or a generator runs after the call that makes it, so fn must not be a
+        function that returns one.
+        """
+        if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn) or \
+                inspect.isasyncgenfunction(fn):
+            raise TypeError("a guard cannot decorate a generator or an async function, which "
+                            "runs after its call has returned: use `with` inside it, around "
+                            "code that neither yields nor awaits")
         @functools.wraps(fn)
         def guarded(*args: Any, **kwargs: Any) -> Any:
             with self:

@@ -35,6 +35,21 @@ def test_a_guard_is_a_decorator():
     assert included() and included() and "Tracer" not in dk.local().included
 
 
+def test_what_runs_after_its_call_cannot_be_decorated():
+    async def coroutine():
+        pass
+
+    def generator():
+        yield
+
+    async def async_generator():
+        yield
+
+    for fn in (coroutine, generator, async_generator):
+        with pytest.raises(TypeError, match="a guard cannot decorate a generator or an async fun"):
+            dk.include("Tracer")(fn)
+
+
 GUARDS = [lambda: dk.include("Tracer"), lambda: dk.exclude("CPU"), dk.preserve,
           lambda: dk.force("CUDA", "Tracer"), dk.below_autograd, dk.below_adinplace_or_view,
           dk.skip_functionalize, dk.inference_mode, lambda: dk.autocast("CPU"),
