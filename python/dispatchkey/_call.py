@@ -12,14 +12,13 @@ import errno
 import struct
 import sys
 import threading
-import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _abi
 from ._error import error, from_reason
 from ._keys import Key, Layout
 from ._keyset import Keys, KeySet
-from ._library import lib
+from ._library import Owned, lib
 from ._object import Packer
 from ._schema import Schema
 
@@ -70,15 +69,14 @@ class _Unserved(Exception):
 class Definition:
     """A schema and its declaration. The library keeps a pointer to the declaration."""
 
-    __slots__ = ("schema", "decl", "place", "__weakref__")
+    __slots__ = ("schema", "decl", "place", "_owned")
 
     def __init__(self, text: str, place: bytes):
         self.schema = Schema(text)
         self.place = place
         self.decl = self.schema.declaration()
         self.decl.contents.debug = place
-        # not freed at exit: a running call may still use it
-        weakref.finalize(self, lib.dk_schema_decl_free, self.decl).atexit = False
+        self._owned = Owned(self.decl, lib.dk_schema_decl_free)
 
 
 def _frame_of(address: int) -> Optional[Frame]:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Optional, Union
 
 from . import _abi, _keyset
 from ._error import did_you_mean, error, from_diag, new_diag, shown
-from ._library import c_text, lib
+from ._library import Owned, c_text, lib
 
 _KNOWLEDGE = {"tables": _abi.DK_KNOWS_TABLES, "sets": _abi.DK_KNOWS_SETS,
               "strict": _abi.DK_KNOWS_STRICT, "legacy": _abi.DK_KNOWS_LEGACY}
@@ -40,8 +40,9 @@ class Layout:
     build for small devices.
     """
 
-    __slots__ = ("_ptr", "name", "__weakref__")
+    __slots__ = ("_ptr", "_owned", "name", "__weakref__")
     _ptr: int
+    _owned: Owned               # only of a layout that parse() made
     name: str
     _known: weakref.WeakValueDictionary[int, Layout] = weakref.WeakValueDictionary()
 
@@ -91,8 +92,7 @@ class Layout:
         if not ptr:
             raise from_diag(why)
         self = cls._of(ptr)
-        # not freed at exit: a registry that is still open uses it
-        weakref.finalize(self, lib.dk_layout_free, ptr).atexit = False
+        self._owned = Owned(ptr, lib.dk_layout_free)
         return self
 
     def describe(self) -> str:

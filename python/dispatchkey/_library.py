@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 from pathlib import Path
+from typing import Any, Callable
 
 from . import _abi, _command
 
@@ -88,6 +89,25 @@ def _load_or_exit() -> ctypes.CDLL:
         if not command:
             raise
         sys.exit(_command.fail(command, _command.NOT_LOADED, e))
+
+
+class Owned:
+    """An object of the library, which is freed with its owner. C functions take it as a pointer.
+
+    It is not freed when the interpreter ends: a running call may still use it.
+    weakref.finalize() does not suit: at exit it walks through all its objects, and fails if
+    another thread is adding or removing one.
+    """
+
+    __slots__ = ("_as_parameter_", "_free")
+
+    def __init__(self, ptr: Any, free: Callable[[Any], object]):
+        self._as_parameter_, self._free = ptr, free
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Ctrl-C may have ended __init__().
+        if hasattr(self, "_free") and not is_finalizing():
+            self._free(self._as_parameter_)
 
 
 # Calls into a CDLL release the GIL. So a function that waits for calls, such as

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import ctypes
 import re
-import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from . import _abi
 from ._error import from_diag, new_diag
 from ._keys import text_of
-from ._library import c_text, lib
+from ._library import Owned, c_text, lib
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,7 @@ class Schema:
         result = lib.dk_schema_parse(c_text(text, "a schema"), ptr, why)
         if result < 0:
             raise from_diag(why, result)
-        self._ptr = ptr.value
-        # not freed at exit: other finalizers may use it
-        weakref.finalize(self, lib.dk_schema_free, self._ptr).atexit = False
+        self._ptr = Owned(ptr, lib.dk_schema_free)
         self.name: str = lib.dk_schema_name(self._ptr).decode()
         self.overload: str = lib.dk_schema_overload(self._ptr).decode()
         self.arguments = self._list(lib.dk_schema_args, lib.dk_schema_argument)
