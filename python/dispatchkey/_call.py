@@ -45,11 +45,12 @@ class Frame:
     def run(self, enter: Callable[[Any], int]) -> Any:
         """Make the call; raise the exception of one of its functions, or the library's error."""
         frames = _threads.__dict__.setdefault("frames", [])
-        frames.append(self)
+        depth = len(frames)
         try:
+            frames.append(self)     # in the block, as Ctrl-C may raise an exception at once
             result = enter(self.args)
         finally:
-            frames.pop()
+            del frames[depth:]
         raised, self.exception = self.exception, None
         if raised is not None:
             raise raised

@@ -23,7 +23,7 @@ from ._error import (OverrideWarning, did_you_mean, error, from_diag, from_reaso
 from ._explain import Entry, Explanation, Route, explain, route_of
 from ._keys import Backend, Key, Layout, text_of
 from ._keyset import Keys, KeySet
-from ._library import c_text, lib
+from ._library import Owned, c_text, lib
 from ._local import _get, state_of
 from ._object import Object, object_of
 from ._table import Table
@@ -117,7 +117,7 @@ class _Registrar:
     """The methods define(), impl() and fallback() of registries and their libraries."""
 
     _registry: Registry
-    _kept: list[_Kept]
+    _kept: set[Union[_Kept, Definition]]
     _without_key = "for all backends"       # where impl() registers without a key
 
     def _full(self, name: str) -> str:
@@ -143,12 +143,25 @@ class _Registrar:
         definition = Definition(schema, place)
         decl = definition.decl
         name = self._full(definition.schema.full_name)
-        why = new_diag()
-        result = self._c_define(decl, _abi.DK_OP_SAME_DEVICE if same_device else 0, why)
-        if result < 0:
-            raise from_diag(why, result)
-        self._registry._definitions[name] = definition
+        with self._registry._handles.lock:
+            self._register(definition, self._c_define, decl,
+                           _abi.DK_OP_SAME_DEVICE if same_device else 0)
+            self._registry._definitions[name] = definition
         return name
+
+    def _register(self, kept: Union[_Kept, Definition], function: Callable[..., int],
+                  *args: Any) -> _abi.dk_diag:
+        """Register in the library what it needs until it is unregistered."""
+        handles, why = self._registry._handles, new_diag()
+        with handles.lock:
+            handles.use()
+            # Before the call: after it, a signal handler may raise an exception at once.
+            self._kept.add(kept)
+            result = function(*args, why)
+            if result < 0:
+                self._kept.discard(kept)
+                raise from_diag(why, result)
+        return why
 
     @overload
     def impl(self, name: str, key: Optional[KeyName] = None, fn: None = None, *,
@@ -193,11 +206,7 @@ class _Registrar:
         definition = registry._definitions.get(self._full(name))
         kept = _Kept(registry, fn, registry._key(key), c_text(name), label or _label_of(fn),
                      definition, with_call)
-        why = new_diag()
-        result = self._c_impl(kept.impl, why)
-        if result < 0:
-            raise from_diag(why, result)
-        self._kept.append(kept)
+        why = self._register(kept, self._c_impl, kept.impl)
         if why.reason:
             text, about = why.text.decode(), why.name.decode(errors="replace")
             warnings.warn(f"{text}: {about}", OverrideWarning if
@@ -224,11 +233,7 @@ class _Registrar:
         registry = self._registry
         _check_function(fn)
         kept = _Kept(registry, fn, registry._key(key), None, label or _label_of(fn), None, True)
-        why = new_diag()
-        result = self._c_fallback(kept.impl, why)
-        if result < 0:
-            raise from_diag(why, result)
-        self._kept.append(kept)
+        self._register(kept, self._c_fallback, kept.impl)
         return fn
 
 
@@ -250,7 +255,7 @@ class Library(_Registrar):
         if kind not in kinds:
             raise ValueError(f'unknown kind of library "{kind}": use "DEF", "FRAGMENT" or "IMPL"')
         self._registry, self.namespace, self.kind = registry, namespace, kind
-        self._kept = []
+        self._kept = set()
         self._names: list[str] = []
         texts = (c_text(namespace) if namespace else None, _place(3))
         self._lib = _abi.dk_library(
@@ -258,30 +263,28 @@ class Library(_Registrar):
             key=registry._key(key), debug=texts[1], prov=ctypes.pointer(registry._provider))
         if self._lib.key:
             self._without_key = f"at the library's key {key}"
-        why = new_diag()
-        with registry._handles.use():
+        handles, why = registry._handles, new_diag()
+        with handles.lock:
+            handles.use()
+            # The registry keeps these three objects, and not the Library itself: the Library
+            # refers to the registry, so neither would ever be freed.
+            handles.libraries[id(self._lib)] = (self._lib, texts, self._kept)
             result = lib.dk_library_register(self._lib, why)
-        if result < 0:
-            raise from_diag(why, result)
-        # The registry keeps these three objects, and not the Library itself: the Library
-        # refers to the registry, so neither would ever be freed.
-        self._handle = (self._lib, texts, self._kept)
-        registry._handles.libraries[id(self._lib)] = self._handle
+            if result < 0:
+                del handles.libraries[id(self._lib)]
+                raise from_diag(why, result)
 
     def _full(self, name: str) -> str:
         return name if "::" in name or not self.namespace else f"{self.namespace}::{name}"
 
     def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
-        with self._registry._handles.use():
-            return int(lib.dk_library_def(self._lib, decl, flags, None, why))
+        return int(lib.dk_library_def(self._lib, decl, flags, None, why))
 
     def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
-        with self._registry._handles.use():
-            return int(lib.dk_library_impl(self._lib, impl, None, why))
+        return int(lib.dk_library_impl(self._lib, impl, None, why))
 
     def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
-        with self._registry._handles.use():
-            return int(lib.dk_library_fallback(self._lib, impl, None, why))
+        return int(lib.dk_library_fallback(self._lib, impl, None, why))
 
     def _define(self, schema: str, same_device: bool, place: bytes) -> str:
         name = super()._define(schema, same_device, place)
@@ -290,16 +293,22 @@ class Library(_Registrar):
 
     def close(self) -> None:
         """Release all registrations of the library, and wait for the calls of its functions."""
-        libraries = self._registry._handles.libraries
-        if id(self._lib) not in libraries:
+        handles = self._registry._handles
+        memory = handles.memory
+        if memory is None or id(self._lib) not in handles.libraries:
             return
-        with self._registry._handles.use():
-            result = lib.dk_library_unregister(self._lib)
-        self._registry._check(result, self.namespace or "_")
-        del libraries[id(self._lib)]
+        if handles.is_closing:
+            raise _closed()
+        # Without the lock, because this waits for calls, which may register. If another thread
+        # is closing the library, both wait.
+        self._registry._check(lib.dk_library_unregister(self._lib), self.namespace or "_")
+        with handles.lock:
+            handles.libraries.pop(id(self._lib), None)
+            for name in self._names:
+                # The operator may have been defined again since.
+                if handles.definitions.get(name) in self._kept:
+                    del handles.definitions[name]
         self._kept.clear()
-        for name in self._names:
-            self._registry._definitions.pop(name, None)
 
     def __enter__(self) -> Library:
         return self
@@ -311,71 +320,93 @@ class Library(_Registrar):
         return f"<Library {self.kind} {self.namespace or '_'}>"
 
 
+_unclosed: set[_Handles] = set()
+"""Those that the library may still call, also if their Registry was dropped."""
+
+
 class _Handles:
-    """The objects that a registry holds in the library, and their release."""
+    """The objects that a registry holds in the library, and their release.
+
+    memory   the C registry; None when the registry is closed. It is freed with its last
+             reference. So close() waits only for calls, and not for other methods, which may
+             belong to threads that fork() has left behind
+    lock     held while something is registered or undefined, both in C and here
+    """
 
     def __init__(self, layout: Layout, name: str, flags: int, is_default: bool):
         self.texts = (c_text(layout.name), c_text(name))
-        self.owned = None
-        self.kept: list[_Kept] = []
+        self.kept: set[Union[_Kept, Definition]] = set()
         self.libraries: dict[int, Any] = {}
-        self.lock = threading.Lock()
-        self.users = 0
         self.is_closing = False
+        self.lock = threading.RLock()   # a signal handler or a finalizer may register, too
         self.definitions: dict[str, Definition] = {}
         why = new_diag()
-        if is_default:
-            self.ptr = lib.dk_registry_default()
-        else:
-            self.ptr = self.owned = lib.dk_registry_alloc(layout._ptr, flags, why)
-        if not self.ptr:
+        ptr = lib.dk_registry_default() if is_default else \
+            lib.dk_registry_alloc(layout._ptr, flags, why)
+        if not ptr:
             raise from_diag(why)
+        self.memory: Union[int, Owned, None] = ptr if is_default else Owned(ptr, _free)
         self.provider = _abi.dk_provider(
             size=ctypes.sizeof(_abi.dk_provider), abi=_abi.ABI_VERSION, layout=self.texts[0],
-            name=self.texts[1], registry=self.ptr)
+            name=self.texts[1], registry=ptr)
+        _unclosed.add(self)
         result = lib.dk_provider_register(self.provider, why)
         if result < 0:
-            lib.dk_registry_free(self.owned, None)
+            _unclosed.discard(self)
             raise from_diag(why, result)
 
-    @contextmanager
-    def use(self) -> Iterator[int]:
-        """Keep the registry allocated until the end of the block."""
-        with self.lock:
-            if self.is_closing or not self.ptr:
-                raise error(errno.EINVAL, "the registry is closed", "UNREGISTERED")
-            self.users += 1
-        try:
-            yield self.ptr
-        finally:
-            with self.lock:
-                self.users -= 1
+    def use(self) -> Union[int, Owned]:
+        """Return the memory. Until C has returned, keep a reference to it or hold the lock."""
+        memory = self.memory
+        if self.is_closing or memory is None:
+            raise _closed()
+        return memory
 
     def release(self, milliseconds: int, why: _abi.dk_diag) -> int:
-        """Unregister all functions and wait for their calls. Call again after -ETIMEDOUT."""
+        """Unregister all functions and wait for their calls. Call again after -ETIMEDOUT.
+
+        Several threads may do this at once: each of them waits.
+        """
+        memory = self.memory
+        if memory is None:
+            return 0
         result = int(lib.dk_provider_unregister_timeout(self.provider, milliseconds, why))
-        if result < 0:
-            self.is_closing = result == -errno.ETIMEDOUT
-            return result
-        with self.lock:
+        if result == 0:
+            self.kept.clear()
+            self.libraries.clear()
+            # The memory is last, so that close() can be called again if Ctrl-C ends this, and
+            # under the lock, so that no other thread is in a function that changes the registry.
+            with self.lock:
+                self.definitions.clear()
+                self.memory = None
+                _unclosed.discard(self)
+        elif result == -errno.ETIMEDOUT:
             self.is_closing = True
-            if self.owned and self.users:
-                return -errno.EBUSY
-        result = int(lib.dk_registry_free(self.owned, why))
-        if result < 0:
-            return result
-        self.ptr = self.owned = None
-        self.kept.clear()
-        self.libraries.clear()
-        self.definitions.clear()
-        return 0
+        return result
+
+
+def _closed() -> Exception:
+    return error(errno.EINVAL, "the registry is closed", "UNREGISTERED")
+
+
+def _free(ptr: int) -> None:
+    lib.dk_registry_free(ptr, None)
 
 
 def _drop(handles: _Handles) -> None:
     """Release a registry that was not closed, when it is collected or the interpreter ends."""
-    if handles.ptr and handles.release(0, new_diag()) < 0:
+    if handles.release(0, new_diag()) < 0:
         # Calls are still inside: keep the objects that they use until the process ends.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(handles))
+
+
+def _forked() -> None:
+    """In the child of fork(), replace the locks: they may be held by threads of the parent."""
+    for handles in _unclosed:
+        handles.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class Registry(_Registrar):
@@ -438,9 +469,8 @@ class Registry(_Registrar):
         number = ctypes.c_uint()
         if lib.dk_key_parse(self.layout._ptr, c_text(name), 0, number, None) == 0:
             return name
-        with self._handles.use() as ptr:
-            if lib.dk_registry_key_parse(ptr, c_text(name), number, None) < 0:
-                return name
+        if lib.dk_registry_key_parse(self._handles.use(), c_text(name), number, None) < 0:
+            return name
         return Key(number.value, self.layout).name
 
     def _set(self, keys: Keys) -> KeySet:
@@ -465,20 +495,22 @@ class Registry(_Registrar):
 
     @contextmanager
     def _operator(self, name: str) -> Iterator[int]:
-        with self._handles.use() as ptr:
-            op = lib.dk_op_get(ptr, c_text(name))
-            if not op:
+        memory = self._handles.use()
+        held: list[int] = []
+        try:
+            # extend() stores the handle before a signal handler can raise an exception.
+            held.extend(map(lib.dk_op_get, (memory,), (c_text(name),)))
+            if not held[0]:
                 hint = did_you_mean(name, (op.name for op in self.operators()))
                 raise from_reason(errno.ENOENT, _abi.DK_WHY_NO_OPERATOR, name, hint)
-            try:
-                yield op
-            finally:
+            yield held[0]
+        finally:
+            for op in held:
                 lib.dk_op_put(op)
 
     def _backend_name(self, backend: Backend) -> str:
         buf = ctypes.create_string_buffer(_abi.NAME_MAX)
-        with self._handles.use() as ptr:
-            return str(lib.dk_backend_name(ptr, backend.number, buf).decode())
+        return str(lib.dk_backend_name(self._handles.use(), backend.number, buf).decode())
 
     @staticmethod
     def _why_not_served(op: int, number: int, keys: KeySet) -> str:
@@ -487,16 +519,13 @@ class Registry(_Registrar):
         return text.rstrip("\n")
 
     def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
-        with self._handles.use():
-            return int(lib.dk_op_define(self._provider, decl, flags, why))
+        return int(lib.dk_op_define(self._provider, decl, flags, why))
 
     def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
-        with self._handles.use():
-            return int(lib.dk_impls_register(self._provider, impl, 1, why))
+        return int(lib.dk_impls_register(self._provider, impl, 1, why))
 
     def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
-        with self._handles.use():
-            return int(lib.dk_fallback_register(self._provider, impl, why))
+        return int(lib.dk_fallback_register(self._provider, impl, why))
 
     # ---- registering --------------------------------------------------------------------
 
@@ -514,11 +543,14 @@ class Registry(_Registrar):
     def undefine(self, name: str) -> None:
         """Undefine an operator; its functions stay registered."""
         why = new_diag()
-        with self._handles.use():
+        with self._handles.lock:
+            self._handles.use()
             result = lib.dk_op_undefine(self._provider, c_text(name), why)
-        if result < 0:
-            raise from_diag(why, result)
-        self._definitions.pop(name, None)
+            if result < 0:
+                raise from_diag(why, result)
+            definition = self._definitions.pop(name, None)
+            if definition:
+                self._kept.discard(definition)
 
     def close(self, timeout: Optional[float] = None) -> None:
         """Unregister everything; return when no call is inside.
@@ -539,8 +571,6 @@ class Registry(_Registrar):
                             f"a limit, not {shown(timeout)}")
         if timeout is not None and not timeout >= 0:
             raise ValueError(f"timeout: expected seconds, 0 or more, not {timeout!r}")
-        if not self._handles.ptr:
-            return
         end = None if timeout is None else time.monotonic() + float(min(timeout, _LONGEST))
         while True:
             left = _SLICE if end is None else max(end - time.monotonic(), 0)
@@ -551,11 +581,7 @@ class Registry(_Registrar):
                 return
             if result == -errno.EDEADLK:
                 self._check(result, self._handles.texts[1].decode())
-            if result == -errno.EBUSY:      # a call has left its function, but has not ended yet
-                time.sleep(0.001)
-            elif result != -errno.ETIMEDOUT:
-                raise from_diag(why, result)
-            elif end is not None and time.monotonic() >= end:
+            if result != -errno.ETIMEDOUT or (end is not None and time.monotonic() >= end):
                 raise from_diag(why, result)
 
     def __enter__(self) -> Registry:
@@ -669,25 +695,23 @@ class Registry(_Registrar):
 
     def _device(self, name: str) -> int:
         """Return the number of a device."""
-        obj, why = _abi.dk_obj(), new_diag()
-        with self._handles.use() as ptr:
-            result = lib.dk_device_find(ptr, c_text(name, "a device"), obj, why)
-            if result < 0:
-                raise from_diag(why, result, self._devices_hint(name, ptr))
+        obj, why, memory = _abi.dk_obj(), new_diag(), self._handles.use()
+        result = lib.dk_device_find(memory, c_text(name, "a device"), obj, why)
+        if result < 0:
+            raise from_diag(why, result, self._devices_hint(name, memory))
         return int(obj.device)
 
     def _device_text(self, number: int) -> str:
         """Return a device's name, with ", which is offline" if so; "" if it does not exist."""
         info = self._sized(_abi.dk_device_info)
-        with self._handles.use() as ptr:
-            if not number or lib.dk_registry_device(ptr, number, info) < 0:
-                return ""
+        if not number or lib.dk_registry_device(self._handles.use(), number, info) < 0:
+            return ""
         is_online = info.is_online and info.backend_online
         return str(info.name.decode()) + ("" if is_online else ", which is offline")
 
-    def _devices_hint(self, name: str, ptr: int) -> str:
+    def _devices_hint(self, name: str, memory: Union[int, Owned]) -> str:
         info, names = self._sized(_abi.dk_device_info), []
-        while lib.dk_registry_next_device(ptr, info.number, info) == 0:
+        while lib.dk_registry_next_device(memory, info.number, info) == 0:
             names.append(info.name.decode())
         return did_you_mean(name, names) or \
             (f"devices are {', '.join(names)}" if names else "there are no devices")
@@ -697,11 +721,11 @@ class Registry(_Registrar):
     def operators(self) -> list[Operator]:
         """Return all operators by name, including those with functions but no definition."""
         info, after, found = self._sized(_abi.dk_op_info), None, []
-        with self._handles.use() as ptr:
-            while lib.dk_registry_next_op(ptr, after, info) == 0:
-                after = info.name
-                found.append(Operator(info.name.decode(), bool(info.is_defined),
-                                      info.definer.decode(), info.num_impls))
+        memory = self._handles.use()
+        while lib.dk_registry_next_op(memory, after, info) == 0:
+            after = info.name
+            found.append(Operator(info.name.decode(), bool(info.is_defined),
+                                  info.definer.decode(), info.num_impls))
         return found
 
     def impls(self, name: str) -> list[Registration]:
@@ -722,6 +746,6 @@ class Registry(_Registrar):
             return text_of(lib.dk_op_dump, op)
 
     def __repr__(self) -> str:
-        if not self._handles.ptr or self._handles.is_closing:
+        if self._handles.memory is None or self._handles.is_closing:
             return "<Registry, closed>"
         return f"<Registry of layout {self.layout}, {len(self.operators())} operators>"

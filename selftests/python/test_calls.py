@@ -383,6 +383,148 @@ def test_registries_closed_while_they_are_called():
                                                       "NOT_DEFINED"}
 
 
+def test_threads_close_one_registry():
+    code = """if True:
+        import threading, dispatchkey as dk
+        for _ in range(1000):
+            registry = dk.Registry()
+            registry.define("t::f(Tensor a) -> ()")
+            registry.impl("t::f", "CPU", lambda a: 1)
+            threads = [threading.Thread(target=registry.close) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert repr(registry) == "<Registry, closed>"
+    """
+    assert python(code) == (0, "", "")
+
+
+def test_threads_close_one_library(registry):
+    failures = []
+    for _ in range(300):
+        library, barrier = registry.library("t", "FRAGMENT"), threading.Barrier(2)
+        name = library.define("one(Tensor a) -> ()")
+        library.impl("one", "CPU", lambda a: 1)
+
+        def close():
+            barrier.wait(30)
+            try:
+                library.close()
+            except Exception as e:  # pylint: disable=broad-except
+                failures.append(e)
+
+        threads = [threading.Thread(target=close) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert not failures and name not in registry._definitions
+
+
+def test_a_library_leaves_what_was_defined_again(registry):
+    with registry.library("t", "FRAGMENT") as library:
+        name = library.define("one(Tensor a) -> ()")
+        registry.undefine(name)
+        registry.define("t::one(Tensor a, Tensor b) -> ()")
+    registry.impl(name, "CPU", lambda a, b: "both")
+    assert registry.call(name, KeySet("CPU"), KeySet("CPU")) == "both"
+
+
+def test_another_thread_defines_what_is_being_undefined(registry, cpu, monkeypatch):
+    """The library reads the new declaration, so undefine() must not free it."""
+    from dispatchkey._library import lib
+    in_c = lib.dk_op_undefine
+    thread = threading.Thread(target=registry.define, args=["t::f(Tensor a, int b) -> ()"])
+
+    def undefine(*args):
+        result = in_c(*args)
+        thread.start()
+        thread.join(0.3)
+        return result
+
+    monkeypatch.setattr(lib, "dk_op_undefine", undefine)
+    registry.undefine("t::f")
+    thread.join(30)
+    registry.impl("t::f", "CPU", lambda a, b: b)
+    assert registry.call("t::f", cpu, 5) == 5
+
+
+def test_an_exception_anywhere_in_a_call_does_not_keep_a_registry_open():
+    """Such as one of a signal handler. A handle that is lost must not make close() wait."""
+    code = """if True:
+        import sys, dispatchkey as dk
+        within = ("call", "run", "use", "_operator", "_definition", "__enter__", "__exit__",
+                  "<lambda>")
+        n = done = 0
+        while not done:
+            n, registry = n + 1, dk.Registry()
+            registry.define("t::f(Tensor a) -> ()")
+            registry.impl("t::f", "CPU", lambda a: 1)
+            left = n
+
+            def interrupt(frame, event, argument):
+                global left
+                if frame.f_code.co_name not in within:
+                    return None
+                frame.f_trace_opcodes = True
+                left -= event == "opcode"
+                if event == "opcode" and not left:
+                    raise KeyboardInterrupt
+                return interrupt
+
+            sys.settrace(interrupt)
+            try:
+                registry.call("t::f", dk.Object("CPU"))
+                done = left > 0
+            except KeyboardInterrupt:
+                sys.settrace(None)
+                registry.close(timeout=20)      # while the traceback refers to the frames
+            sys.settrace(None)
+            registry.close(timeout=20)
+        print(n > 100)
+    """
+    assert python(code) == (0, "True\n", "")
+
+
+def test_a_child_of_fork_closes_a_registry_that_other_threads_use():
+    code = """if True:
+        import os, sys, threading, time, warnings, dispatchkey as dk
+        warnings.simplefilter("ignore", DeprecationWarning)     # of fork() with threads
+        sys.setswitchinterval(1e-5)
+        registry, entered, stop = dk.Registry(), threading.Event(), threading.Event()
+        registry.define("t::wait(Tensor a) -> ()")
+        registry.impl("t::wait", "CPU", lambda a: (entered.set(), stop.wait()))
+
+        def change():
+            while not stop.is_set():
+                registry.define("t::f(Tensor a) -> ()")
+                registry.undefine("t::f")
+
+        threads = [threading.Thread(target=change), threading.Thread(
+            target=lambda: registry.call("t::wait", dk.Object("CPU")))]
+        for thread in threads:
+            thread.start()
+        entered.wait()
+        for _ in range(50):
+            time.sleep(0.001)
+            child = os.fork()
+            if not child:
+                try:
+                    registry.define("t::child(Tensor a) -> ()")
+                    registry.close(timeout=20)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+        stop.set()
+        for thread in threads:
+            thread.join()
+        registry.close()
+    """
+    assert python(code) == (0, "", "")
+
+
 PROGRAM = """
 import threading, time, dispatchkey as dk
 registry = dk.Registry()

@@ -72,8 +72,8 @@ def test_text_is_that_of_dkctl(layout, setup):
 @pytest.mark.parametrize("online", [True, False])
 def test_text_of_a_call_on_a_device_is_that_of_dkctl(registry, card, online):
     registry.impl("t::f", "CUDA", lambda a, b: None, label="cuda")
-    with registry._handles.use() as ptr:
-        assert lib.dk_device_set_online_timeout(ptr, registry._device(card), online, 0, None) == 0
+    memory = registry._handles.use()
+    assert lib.dk_device_set_online_timeout(memory, registry._device(card), online, 0, None) == 0
     query = (f"device {card} CUDA\nimpl -d {card} t::f CUDA card_f\n"
              f"{'online' if online else 'offline'} {card}\ncall -v t::f ")
     for objects in ([f"CUDA@{card}"], [f"CUDA,AutogradCUDA@{card}", "CPU"],

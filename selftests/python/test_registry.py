@@ -389,10 +389,9 @@ def test_functions_stay_alive_and_are_freed():
 
     with dk.Registry() as registry:
         registry.define("t::f(Tensor a) -> Tensor")
-        registry.impl("t::f", "CPU", Function(), label="fn")
+        kept = weakref.ref(registry.impl("t::f", "CPU", Function(), label="fn"))
         gc.collect()
         assert registry.call("t::f", KeySet("CPU")) == "alive"
-        kept = weakref.ref(registry._kept[0])
     gc.collect()
     assert kept() is None
 
