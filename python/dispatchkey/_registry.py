@@ -2,6 +2,7 @@
 """Registries: operators, the functions that serve them, and calls."""
 from __future__ import annotations
 
+import atexit
 import ctypes
 import errno
 import numbers
@@ -331,9 +332,10 @@ class _Handles:
              reference. So close() waits only for calls, and not for other methods, which may
              belong to threads that fork() has left behind
     lock     held while something is registered or undefined, both in C and here
+    dropped  a weak reference, which releases this when the Registry is collected
     """
 
-    def __init__(self, layout: Layout, name: str, flags: int, is_default: bool):
+    def __init__(self, registry: object, layout: Layout, name: str, flags: int, is_default: bool):
         self.texts = (c_text(layout.name), c_text(name))
         self.kept: set[Union[_Kept, Definition]] = set()
         self.libraries: dict[int, Any] = {}
@@ -349,6 +351,7 @@ class _Handles:
         self.provider = _abi.dk_provider(
             size=ctypes.sizeof(_abi.dk_provider), abi=_abi.ABI_VERSION, layout=self.texts[0],
             name=self.texts[1], registry=ptr)
+        self.dropped: Optional[weakref.ref[object]] = weakref.ref(registry, lambda _: self.drop())
         _unclosed.add(self)
         result = lib.dk_provider_register(self.provider, why)
         if result < 0:
@@ -378,11 +381,20 @@ class _Handles:
             # under the lock, so that no other thread is in a function that changes the registry.
             with self.lock:
                 self.definitions.clear()
-                self.memory = None
+                self.memory = self.dropped = None
                 _unclosed.discard(self)
         elif result == -errno.ETIMEDOUT:
             self.is_closing = True
         return result
+
+    def drop(self) -> bool:
+        """Release a registry that was not closed. Return False if calls are still running."""
+        for milliseconds in (1, 10, 100):
+            why = new_diag()
+            result = self.release(milliseconds, why)
+            if why.reason != _abi.DK_WHY_GRACE:
+                break
+        return result == 0
 
 
 def _closed() -> Exception:
@@ -393,11 +405,13 @@ def _free(ptr: int) -> None:
     lib.dk_registry_free(ptr, None)
 
 
-def _drop(handles: _Handles) -> None:
-    """Release a registry that was not closed, when it is collected or the interpreter ends."""
-    if handles.release(0, new_diag()) < 0:
-        # Calls are still inside: keep the objects that they use until the process ends.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(handles))
+@atexit.register
+def _end() -> None:
+    """Release what was not closed, when the interpreter ends."""
+    for handles in _unclosed.copy():        # other threads may close registries meanwhile
+        if not handles.drop():
+            # Keep the objects that the calls use until the process ends.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(handles))
 
 
 def _forked() -> None:
@@ -435,13 +449,12 @@ class Registry(_Registrar):
     def __init__(self, layout: Union[str, Layout] = "v1", *, name: str = "python",
                  builtins: bool = True, _is_default: bool = False):
         self.layout = Layout(layout)
-        self._handles = _Handles(self.layout, name, _abi.DK_REGISTRY_BUILTINS if builtins else 0,
-                                 _is_default)
+        self._handles = _Handles(self, self.layout, name,
+                                 _abi.DK_REGISTRY_BUILTINS if builtins else 0, _is_default)
         self._provider = self._handles.provider
         self._kept = self._handles.kept
         self._definitions = self._handles.definitions
         self._registry = weakref.proxy(self)
-        self._finalizer = weakref.finalize(self, _drop, self._handles)
 
     @classmethod
     def default(cls, *, name: str = "python") -> Registry:
@@ -577,7 +590,6 @@ class Registry(_Registrar):
             why = new_diag()
             result = self._handles.release(int(min(left, _SLICE) * 1000), why)
             if result == 0:
-                self._finalizer.detach()
                 return
             if result == -errno.EDEADLK:
                 self._check(result, self._handles.texts[1].decode())

@@ -548,6 +548,34 @@ def test_a_program_ends_without_closing(end):
     assert python(PROGRAM + end) == (0, "", "")
 
 
+def test_what_functions_use_is_freed_at_the_end(tmp_path):
+    """For example, a file is written."""
+    code = PROGRAM + f"""
+out = open({str(tmp_path / "out")!r}, "w", encoding="ascii")
+registry.impl("t::f", "CPU", lambda a: out.write("written"))
+registry.call("t::f", dk.KeySet("CPU"))
+"""
+    assert python(code) == (0, "", "")
+    assert (tmp_path / "out").read_text(encoding="ascii") == "written"
+
+
+def test_a_program_ends_while_a_thread_closes_registries():
+    code = PROGRAM + """
+import sys
+sys.setswitchinterval(1e-6)
+schemas = [dk.Schema("t::f(Tensor a) -> Tensor") for _ in range(10000)]
+def close():
+    while True:
+        with dk.Registry() as registry:
+            registry.define("t::f(Tensor a) -> Tensor")
+            entered.set()
+threading.Thread(target=close, daemon=True).start()
+entered.wait()
+"""
+    for _ in range(5):
+        assert python(code) == (0, "", "")
+
+
 def test_what_a_call_uses_is_kept_at_the_end():
     code = """
 import threading, weakref

@@ -396,6 +396,21 @@ def test_functions_stay_alive_and_are_freed():
     assert kept() is None
 
 
+def test_functions_of_dropped_registries_are_freed():
+    class Function:
+        def __call__(self, a):
+            return a
+
+    def dropped():
+        registry = dk.Registry()
+        registry.define("t::f(Tensor a) -> Tensor")
+        return weakref.ref(registry.impl("t::f", "CPU", Function(), label="fn"))
+
+    kept = [dropped() for _ in range(50)]
+    gc.collect()
+    assert [ref() for ref in kept] == [None] * 50
+
+
 def test_a_registry_that_is_dropped_is_released():
     registry = dk.Registry.default(name="dropped")
     registry.define("t::dropped() -> ()")
