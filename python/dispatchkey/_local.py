@@ -102,6 +102,9 @@ class Guard:
         restores: list[Restore] = self._entered.__dict__.setdefault("restores", [])
         return restores
 
+    def __reduce__(self) -> str:
+        raise TypeError("a Guard cannot be copied: make another one, with the same keys")
+
     def __call__(self, fn: Function) -> Function:
         """Return a function that calls fn in a `with` block of this guard.
 

@@ -317,6 +317,9 @@ class Library(_Registrar):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def __reduce__(self) -> str:
+        raise TypeError("a Library cannot be copied: it belongs to its Registry")
+
     def __repr__(self) -> str:
         return f"<Library {self.kind} {self.namespace or '_'}>"
 
@@ -756,6 +759,9 @@ class Registry(_Registrar):
         """Return the registrations of an operator, as PyTorch prints them (dumpState)."""
         with self._operator(name) as op:
             return text_of(lib.dk_op_dump, op)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Registry cannot be copied: its registrations belong to this process")
 
     def __repr__(self) -> str:
         if self._handles.memory is None or self._handles.is_closing:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests guards and the local state of threads."""
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -48,6 +50,12 @@ def test_what_runs_after_its_call_cannot_be_decorated():
     for fn in (coroutine, generator, async_generator):
         with pytest.raises(TypeError, match="a guard cannot decorate a generator or an async fun"):
             dk.include("Tracer")(fn)
+
+
+def test_a_guard_cannot_be_copied():
+    for function in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Guard cannot be copied: make another one, with th"):
+            function(dk.include("Tracer"))
 
 
 GUARDS = [lambda: dk.include("Tracer"), lambda: dk.exclude("CPU"), dk.preserve,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests defining, registering, libraries, routes and tables."""
+import copy
 import errno
 import gc
+import pickle
 import warnings
 import weakref
 
@@ -380,6 +382,15 @@ def test_closed(registry):
         e = refused(query)
         assert str(e) == "the registry is closed" and e.reason == "UNREGISTERED"
     assert repr(registry) == "<Registry, closed>"
+
+
+def test_a_registry_cannot_be_copied(registry):
+    with registry.library("t") as library:
+        for function in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="a Registry cannot be copied: its registrations "):
+                function(registry)
+            with pytest.raises(TypeError, match="a Library cannot be copied: it belongs to its R"):
+                function(library)
 
 
 def test_functions_stay_alive_and_are_freed():
