@@ -61,9 +61,9 @@ inline const char *error_text(int error)
 /* ---- keysets of layout v1 --------------------------------------------------- */
 
 /*
- * The name of a type in signatures. Compilers spell user-defined inline namespaces
- * differently. If plugins built with different compilers share a type of such a
- * namespace, specialise this template for the type and set text to a name for it.
+ * The name of a type in signatures. Specialise this template, and set text to a name, for a
+ * type that plugins share but compilers spell differently, such as a type in an inline
+ * namespace of your own. Documentation/runtimes.rst lists these types.
  */
 template <class T> struct type_name {
 	static constexpr const char *text = nullptr;
@@ -931,6 +931,14 @@ struct text {
 		while (*s)
 			put(s++, 1);
 	}
+	constexpr void put(__u64 number)
+	{
+		const char digit = static_cast<char>('0' + number % 10);
+
+		if (number > 9)
+			put(number / 10);
+		put(&digit, 1);
+	}
 };
 
 /* A part of a text, without a final NUL. */
@@ -976,6 +984,7 @@ inline constexpr const char *std_name = "std";
 constexpr std::size_t put_integer(text &t, part p, std::size_t i)
 {
 	unsigned int longs = 0, is_unsigned = 0, is_signed = 0, is_short = 0, is_char = 0;
+	unsigned int is_128 = 0;
 	std::size_t next = i, end = i;
 
 	for (;; next = end + (end < p.n && p.s[end] == ' ')) {
@@ -986,23 +995,23 @@ constexpr std::size_t put_integer(text &t, part p, std::size_t i)
 		is_signed |= w.is("signed");
 		is_short |= w.is("short");
 		is_char |= w.is("char");
+		is_128 |= w.is("__int128");
 		if (!w.n || !(w.is("long") || w.is("unsigned") || w.is("signed") ||
-			      w.is("short") || w.is("char") || w.is("int")))
+			      w.is("short") || w.is("char") || w.is("int") || w.is("__int128")))
 			break;
 		end = next + w.n;
 	}
 	if (end == i)
 		return i;
 	t.put(is_unsigned ? "unsigned " : is_signed && is_char ? "signed " : "");
-	t.put(is_char ? "char" : is_short ? "short" : longs > 1 ? "long long" :
-	      longs ? "long" : "int");
+	t.put(is_128 ? "__int128" : is_char ? "char" : is_short ? "short" :
+	      longs > 1 ? "long long" : longs ? "long" : "int");
 	return end;
 }
 
 /*
  * Writes a name as the compiler spells it, but in one form where compilers differ: inline
- * namespaces of the standard library, white space, integers, suffixes of numbers and
- * the anonymous namespace.
+ * namespaces of the standard library, white space, integers and the anonymous namespace.
  */
 constexpr void put_name(text &t, part p)
 {
@@ -1012,19 +1021,16 @@ constexpr void put_name(text &t, part p)
 		const part w = p.word(i);
 		const std::size_t after = i + w.n;
 
-		if (p.starts(i, "{anonymous}")) {
-			t.put("(anonymous namespace)");
-			i += 11;
+		if (p.starts(i, "(anonymous namespace)")) {
+			t.put("{anonymous}");
+			i += 21;
 		} else if (!w.n) {
 			if (p.s[i] != ' ')
 				t.put(p.s + i, 1);
 			i++;
-		} else if ((w.is("__cxx11") || w.is("__1")) && p.starts(after, "::")) {
+		} else if ((w.is("__cxx11") || w.is("__1") || w.is("_V2")) &&
+			   p.starts(after, "::")) {
 			i = after + 2;
-		} else if (w.s[0] >= '0' && w.s[0] <= '9') {
-			for (; i < after && p.s[i] >= '0' && p.s[i] <= '9'; i++)
-				t.put(p.s + i, 1);
-			i = after;
 		} else if (w.is("std") && p.starts(after, "::")) {
 			t.put(std_name);
 			i = after;
@@ -1051,19 +1057,142 @@ constexpr part after_equals(const char *s)
 	return { s, n - 1 };
 }
 
-template <class X> constexpr part pretty()
+#define DK__PRETTY(name, ...)						\
+	template <__VA_ARGS__ X> constexpr part name()			\
+	{								\
+		return after_equals(__PRETTY_FUNCTION__);		\
+	}
+DK__PRETTY(pretty, class)
+DK__PRETTY(pretty_value, auto)
+DK__PRETTY(pretty_of_types, template <class...> class)
+DK__PRETTY(pretty_of_values, template <auto...> class)
+DK__PRETTY(pretty_of_type_and_values, template <class, auto...> class)
+DK__PRETTY(pretty_of_value_and_types, template <auto, class...> class)
+DK__PRETTY(pretty_of_type_value_types, template <class, auto, class...> class)
+#undef DK__PRETTY
+
+template <class T> constexpr void spell(text &t);
+
+/* Write a parameter of a function, or an argument of a template. */
+template <class T> constexpr void put_one(text &t)
 {
-	return after_equals(__PRETTY_FUNCTION__);
+	spell<T>(t);
+	t.put(",");
 }
+template <auto N> constexpr void put_one(text &t)
+{
+	using T = std::remove_const_t<decltype(N)>;
+
+	/* a number alone would not show the type of a parameter "auto" */
+	t.put("(");
+	spell<T>(t);
+	t.put(")");
+	if constexpr ((std::is_integral_v<T> || std::is_enum_v<T>) && sizeof(T) <= sizeof(__u64))
+		t.put(static_cast<__u64>(N));
+	else
+		put_name(t, pretty_value<N>());
+	t.put(",");
+}
+
+/*
+ * Writes a type that is not a pointer or reference, and has no const or volatile. Only names are
+ * taken from the compiler: in the text of a template's specialisation, g++ shows or omits default
+ * arguments as the file's first mention of the specialisation does, and compilers differ. The
+ * specialisations of this template are tried in the order of @rank.
+ */
+template <class T, int rank = 0> struct spelling : spelling<T, rank + 1> {};
+template <class T> struct spelling<T, 5> {
+	static constexpr void put(text &t) { put_name(t, pretty<T>()); }
+};
+template <class Put> constexpr void put_specialisation(text &t, part name, Put put_arguments)
+{
+	put_name(t, name);
+	t.put("<");
+	put_arguments();
+	t.put(">");
+}
+template <template <class...> class Of, class... A> struct spelling<Of<A...>, 0> {
+	static constexpr void put(text &t)
+	{
+		put_specialisation(t, pretty_of_types<Of>(), [&] { (put_one<A>(t), ...); });
+	}
+};
+template <template <auto...> class Of, auto... N> struct spelling<Of<N...>, 1> {
+	static constexpr void put(text &t)
+	{
+		put_specialisation(t, pretty_of_values<Of>(), [&] { (put_one<N>(t), ...); });
+	}
+};
+template <template <class, auto...> class Of, class A, auto... N>
+struct spelling<Of<A, N...>, 2> {
+	static constexpr void put(text &t)
+	{
+		put_specialisation(t, pretty_of_type_and_values<Of>(),
+				   [&] { put_one<A>(t); (put_one<N>(t), ...); });
+	}
+};
+template <template <auto, class...> class Of, auto N, class... A>
+struct spelling<Of<N, A...>, 3> {
+	static constexpr void put(text &t)
+	{
+		put_specialisation(t, pretty_of_value_and_types<Of>(),
+				   [&] { put_one<N>(t); (put_one<A>(t), ...); });
+	}
+};
+template <template <class, auto, class...> class Of, class A, auto N, class... B>
+struct spelling<Of<A, N, B...>, 4> {
+	static constexpr void put(text &t)
+	{
+		put_specialisation(t, pretty_of_type_value_types<Of>(),
+				   [&] { put_one<A>(t); put_one<N>(t); (put_one<B>(t), ...); });
+	}
+};
+template <class R, class... A> struct spelling<R(A...), 0> {
+	static constexpr void put(text &t)
+	{
+		spell<R>(t);
+		t.put("(");
+		(put_one<A>(t), ...);
+		t.put(")");
+	}
+};
+template <class R, class... A> struct spelling<R(A...) noexcept, 0> {
+	static constexpr void put(text &t)
+	{
+		spelling<R(A...)>::put(t);
+		t.put("noexcept");
+	}
+};
+template <class T, std::size_t N> struct spelling<T[N], 0> {
+	static constexpr void put(text &t)
+	{
+		spell<T>(t);
+		t.put("[");
+		t.put(__u64{ N });
+		t.put("]");
+	}
+};
+template <class T, class C> struct spelling<T C::*, 0> {
+	static constexpr void put(text &t)
+	{
+		spell<T>(t);
+		t.put(" ");
+		spell<C>(t);
+		t.put("::*");
+	}
+};
 
 template <class T> constexpr void spell(text &t)
 {
-	if constexpr (std::is_lvalue_reference_v<T>) {
+	if constexpr (std::is_reference_v<T>) {
 		spell<std::remove_reference_t<T>>(t);
-		t.put("&");
+		t.put(std::is_lvalue_reference_v<T> ? "&" : "&&");
 	} else if constexpr (std::is_const_v<T>) {
 		t.put("const ");
 		spell<std::remove_const_t<T>>(t);
+	} else if constexpr (std::is_volatile_v<T>) {
+		t.put("volatile ");
+		spell<std::remove_volatile_t<T>>(t);
 	} else if constexpr (std::is_pointer_v<T>) {
 		t.put("(");
 		spell<std::remove_pointer_t<T>>(t);
@@ -1071,7 +1200,7 @@ template <class T> constexpr void spell(text &t)
 	} else if constexpr (type_name<T>::text != nullptr) {
 		t.put(type_name<T>::text);
 	} else {
-		put_name(t, pretty<T>());
+		spelling<T>::put(t);
 	}
 }
 
@@ -1081,7 +1210,7 @@ template <class... A> struct DK__LOCAL_TO_OBJECT signature {
 		text t{ at, 0 };
 
 		t.put("C++(");
-		((spell<A>(t), t.put(",")), ...);
+		(put_one<A>(t), ...);
 		t.put(")");
 		return t.n;
 	}
@@ -1096,11 +1225,6 @@ template <class... A> struct DK__LOCAL_TO_OBJECT signature {
 };
 
 /* ---- functions --------------------------------------------------------------- */
-
-template <auto X> constexpr part pretty_value()
-{
-	return after_equals(__PRETTY_FUNCTION__);
-}
 
 /*
  * The name of a function, without namespaces and template arguments. It is empty for the

@@ -1303,6 +1303,8 @@ static void c_and_cxx()
 	CHECK(dk_arg_find(c_defines.decl(), "seen") == 6);
 }
 
+template <auto number> struct fixed {};
+
 static void wrong_signatures()
 {
 	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 1 };
@@ -1333,6 +1335,11 @@ static void wrong_signatures()
 	CHECK(defined && cpu);
 	CHECK(other(x, x, &more) == -EPROTOTYPE && same(x, x, &served_by) == 0 && served_by == 7);
 	CHECK(impl.release() == 0 && c_end() == 0);
+
+	static dk::op<int(tensor &, fixed<2>)> as_int{ "t::fixed" };
+	static dk::op<int(tensor &, fixed<2ull>)> as_number{ "t::fixed" };
+	auto fixed_defined = as_int.define();
+	CHECK(as_int(x, {}) == -ENOSYS && as_number(x, {}) == -EPROTOTYPE);
 }
 
 /* ---- devices -------------------------------------------------------------------- */

@@ -7,13 +7,25 @@
 #include <dispatchkey.hpp>
 
 #include <array>
+#include <bitset>
+#include <chrono>
 #include <cstdio>
 #include <dlfcn.h>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#ifdef PLUGIN
+/* In a file that begins with this, g++ writes the allocator in the names of these types. */
+template <class T, class A = std::allocator<T>> struct pool {
+	std::vector<T, A> free;
+};
+inline pool<unsigned long> numbers;
+inline pool<std::vector<int>> lists;
+#endif
 
 namespace shared {
 inline namespace v2 {
@@ -23,9 +35,15 @@ struct tensor {
 };
 } /* namespace v2 */
 enum class color : long { red };
+__extension__ typedef unsigned __int128 wide;
 template <class T, int n> struct grid {
 	struct cell {};
+	template <class U> struct part {};
 };
+template <class T, std::size_t n = static_cast<std::size_t>(-1)> struct span {};
+template <class T, unsigned char n, class A = std::allocator<T>> struct small {};
+template <short n, class T = int> struct row {};
+template <auto... n> struct fixed {};
 } /* namespace shared */
 
 template <> struct dk::type_name<shared::tensor> {
@@ -40,7 +58,13 @@ template <> struct dk::type_name<shared::tensor> {
 	X(shareds, const std::shared_ptr<int> &)			\
 	X(enums, shared::color, unsigned char, long long, char16_t)	\
 	X(templates, shared::grid<long, 3> *, shared::grid<unsigned, 2>::cell *) \
-	X(functions, int (*)(char, unsigned long), int (*)[4])
+	X(functions, int (*)(char, unsigned long), int (*)[4])		\
+	X(defaults, shared::span<int>, shared::small<int, 200>, shared::row<-3>, std::less<>) \
+	X(values, shared::fixed<shared::color::red, 'x', '\n', u'x', true>,	\
+	  shared::fixed<static_cast<unsigned char>(200), 2ull>, std::bitset<8>) \
+	X(clocks, std::chrono::steady_clock::time_point, shared::grid<long, 3>::part<char>) \
+	X(nested, std::vector<std::vector<int>> &, std::function<void(std::vector<int> &)> &) \
+	X(members, int shared::tensor::*, const volatile int *, shared::wide)
 
 #define STRINGS(...)	int(const shared::tensor &, __VA_ARGS__)
 
