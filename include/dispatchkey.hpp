@@ -760,9 +760,10 @@ template <class T>
 struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value && !std::is_abstract_v<T>>,
 				 decltype(static_cast<const T *>(
 					 std::declval<const dk_obj *>()))>> {
-	static constexpr const T *made = __builtin_addressof(place<T>::at.made);
-	static constexpr const void *whole = made;
-	static constexpr const void *base = static_cast<const dk_obj *>(made);
+	static constexpr const void *whole = __builtin_addressof(place<T>::at.made);
+	/* of a pointer, g++ would test whether it is NULL, with some options not as a constant */
+	static constexpr const void *base =
+		__builtin_addressof(static_cast<const dk_obj &>(place<T>::at.made));
 	static constexpr std::size_t value = whole == base ? 0 : npos;
 };
 template <class T>
@@ -788,7 +789,7 @@ template <class T> constexpr dk_param pointer_param()
 	} else if constexpr (is_object<to, by_description>()) {
 		if constexpr (obj_offset<to>::value != npos) {
 			p.kind = DK_ARG_OBJECT;
-			p.obj_offset = obj_offset<to>::value;
+			p.obj_offset = static_cast<__u32>(obj_offset<to>::value);
 		}
 	}
 	return p;

@@ -68,6 +68,18 @@ refuses() {
 	[ "$(grep -c "error:" "$st_tmp/said")" = 1 ] && grep -q "$3" "$st_tmp/said"
 }
 
+# after_a_base COMPILER - compiles an operator on a dk_obj that is not the first base of its type,
+# with an option under which addresses may be NULL
+after_a_base() {
+	code 'struct base { virtual ~base() = default; int n; };
+		struct second : base, dk_obj {};
+		static dk::op<int(second &)> o{ "t::o" };
+		second x{};
+		return o(x);'
+	object "$1" c++17 -Wno-unused -Wconversion -fno-delete-null-pointer-checks \
+		-include dispatchkey.hpp -c "$st_tmp/code.cpp" -o "$st_tmp/code.o"
+}
+
 # pair RIGHT WRONG SENTENCE - checks that RIGHT compiles, and that WRONG does not, with this error
 right=
 pair() {
@@ -112,6 +124,7 @@ for one in $compilers; do
 	done
 	ok "$one compiles hello.cpp" cxx "$one" c++17 "$top/samples/hello.cpp" -o "$st_tmp/hello"
 	ok "hello.cpp, compiled by $one, prints the same as hello.c" says_as_hello "$st_tmp/hello"
+	ok "$one compiles a dk_obj at an offset where addresses may be NULL" after_a_base "$one"
 	ok "$one compiles a plugin" plugin "$one"
 	ok "$one compiles a host" host "$one"
 	ok "$one compiles thrown.cpp" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
