@@ -1441,7 +1441,10 @@ struct position {
 
 /* Options of a function's registration. All have defaults. */
 struct impl_options {
-	/* human-readable label; default: the name of the function, or FILE:LINE without a name */
+	/*
+	 * human-readable label, which is copied except by make_impl(); default: the name of the
+	 * function, or FILE:LINE without a name
+	 */
 	const char *label = nullptr;
 	/* the arguments and returns, such as "(Tensor _0) -> Tensor _0"; must stay valid */
 	const char *schema = nullptr;
@@ -1815,8 +1818,9 @@ struct route : dk_route {
 /* ---- operators ---------------------------------------------------------------- */
 
 /*
- * An operator by its function type: dk::op<int(tensor &, const tensor &)>. The op must
- * stay valid as long as anything is registered for it, so it should be static.
+ * An operator by its function type: dk::op<int(tensor &, const tensor &)>. The op and its
+ * name must stay valid as long as anything is registered for it, so the op should be static,
+ * and its name a literal.
  *
  * Its signature is a text made from the types. To share an operator with C, the text
  * must equal that of the DK_OP() line: use DK_CXX_OP(), which makes the type and the
@@ -2278,10 +2282,11 @@ public:
 			return;
 		}
 		at.print(state_->debug, sizeof(state_->debug));
-		state_->prov = detail::named(ns ? ns : "_", nullptr, reg);
+		std::snprintf(state_->ns, sizeof(state_->ns), "%s", ns ? ns : "_");
+		state_->prov = detail::named(state_->ns, nullptr, reg);
 		state_->lib.size = sizeof(state_->lib);
 		state_->lib.kind = kind;
-		state_->lib.ns = ns;
+		state_->lib.ns = ns ? state_->ns : nullptr;
 		state_->lib.key = key;
 		state_->lib.debug = state_->debug;
 		state_->lib.prov = &state_->prov;
@@ -2304,8 +2309,11 @@ public:
 	template <class F, class On>
 	result def(const op<F, On> &o, const define_options &how = {}, dk_handle *h = nullptr)
 	{
-		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
-			return dk_library_def(&state_->lib, &decl, how.flags, h, &why);
+		if (const result r = refusal(0, DK_BACKEND_INVALID, how.registry); !r)
+			return r;
+		return keep(nullptr, [&](kept &k, dk_diag &why) {
+			k.define(o.decl_, how);
+			return dk_library_def(&state_->lib, &k.decl, how.flags, h, &why);
 		});
 	}
 	/* Defines an operator and registers its function, both or none. */
@@ -2315,10 +2323,16 @@ public:
 	{
 		if (const result r = refusal(by.flags, by.backend, by.registry); !r)
 			return r;
-		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
-			dk_impl impl = made<f>(&decl, o, key, by);
+		if (const result r = refusal(0, DK_BACKEND_INVALID, how.registry); !r)
+			return r;
+		return keep(detail::with_name<f>(by).label, [&](kept &k, dk_diag &why) {
+			dk_impl impl = o.template make_impl<f>(key, by);
 
-			return dk_library_def_impl(&state_->lib, &decl, how.flags, &impl, h, &why);
+			k.define(o.decl_, how);
+			impl.op = &k.decl;
+			impl.label = k.label;
+			return dk_library_def_impl(&state_->lib, &k.decl, how.flags, &impl, h,
+						   &why);
 		});
 	}
 	/*
@@ -2329,28 +2343,29 @@ public:
 	result impl(const op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
 	{
-		result r = refusal(how.flags, how.backend, how.registry);
-
-		if (!r)
+		if (const result r = refusal(how.flags, how.backend, how.registry); !r)
 			return r;
-		dk_impl i = made<f>(&o.decl_, o, key, how);
-		r.error = dk_library_impl(&state_->lib, &i, h, &r.why);
-		return r;
+		return keep(detail::with_name<f>(how).label, [&](kept &k, dk_diag &why) {
+			dk_impl i = o.template make_impl<f>(key, how);
+
+			i.label = k.label;
+			return dk_library_impl(&state_->lib, &i, h, &why);
+		});
 	}
 	/* Registers a function int(dk_call *, void *args) as a backend fallback. */
 	template <auto f>
 	result fallback(dk_key key = DK_UNDEFINED, const impl_options &how = {},
 			dk_handle *h = nullptr)
 	{
-		result r = refusal(how.flags, how.backend, how.registry);
-
-		if (!r)
+		if (const result r = refusal(how.flags, how.backend, how.registry); !r)
 			return r;
-		dk_impl i = detail::element(nullptr, detail::boxed_fn<f>(), key,
-					    detail::with_name<f>(how), DK_IMPL_F_BOXED);
-		i.label = i.label ? i.label : state_->debug;
-		r.error = dk_library_fallback(&state_->lib, &i, h, &r.why);
-		return r;
+		return keep(detail::with_name<f>(how).label, [&](kept &k, dk_diag &why) {
+			dk_impl i = detail::element(nullptr, detail::boxed_fn<f>(), key, how,
+						    DK_IMPL_F_BOXED);
+
+			i.label = k.label;
+			return dk_library_fallback(&state_->lib, &i, h, &why);
+		});
 	}
 
 	/*
@@ -2376,20 +2391,32 @@ public:
 	}
 
 private:
-	struct definition {
+	/* What a registration in the library refers to. */
+	struct kept {
+		kept *next;
 		dk_op_decl decl;
-		definition *next;
+		/* a byte more than a label has, as in detail::entry */
+		char label[DK_NAME_MAX + 1];
+
+		void define(const dk_op_decl &from, const define_options &how)
+		{
+			decl = from;
+			decl.op = nullptr;
+			decl.sig_mark = 0;
+			detail::fill(decl, how);
+		}
 	};
 	struct state {
 		dk_provider prov = {};
 		dk_library lib = {};
 		char debug[DK_NAME_MAX];
-		definition *defs = nullptr;
+		char ns[DK_NAME_MAX + 1];	/* the library refuses a namespace that is cut off */
+		kept *all = nullptr;
 
 		~state()
 		{
-			while (defs)
-				delete std::exchange(defs, defs->next);
+			while (all)
+				delete std::exchange(all, all->next);
 		}
 	};
 
@@ -2401,37 +2428,24 @@ private:
 		return detail::inapplicable(flags, backend, registry);
 	}
 
-	template <class Def>
-	result define(const dk_op_decl &decl, const define_options &how, Def def)
+	/*
+	 * Makes a registration with @add, and keeps what it refers to. The default label is the
+	 * library's FILE:LINE.
+	 */
+	template <class Add> result keep(const char *label, Add add)
 	{
-		result r = refusal(0, DK_BACKEND_INVALID, how.registry);
+		auto *k = new (std::nothrow) kept{ state_->all, {}, {} };
+		result r;
 
-		if (!r)
-			return r;
-		auto *d = new (std::nothrow) definition{ decl, state_->defs };
-		if (!d)
+		if (!k)
 			return detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
-		d->decl.op = nullptr;
-		d->decl.sig_mark = 0;
-		detail::fill(d->decl, how);
-		r.error = def(d->decl, r.why);
+		std::snprintf(k->label, sizeof(k->label), "%s", label ? label : state_->debug);
+		r.error = add(*k, r.why);
 		if (r)
-			state_->defs = d;
+			state_->all = k;
 		else
-			delete d;
+			delete k;
 		return r;
-	}
-
-	/* The label of a function without a name is the library's FILE:LINE. */
-	template <auto f, class F, class On>
-	dk_impl made(const dk_op_decl *decl, const op<F, On> &o, dk_key key,
-		     const impl_options &how) const
-	{
-		dk_impl i = o.template make_impl<f>(key, how);
-
-		i.op = decl;
-		i.label = i.label ? i.label : state_->debug;
-		return i;
 	}
 
 	state *state_;

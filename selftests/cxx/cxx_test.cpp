@@ -1003,6 +1003,34 @@ static void libraries()
 	CHECK(!both && both.release() == 0);
 }
 
+/* A library has copies of its namespace and of the labels. */
+static void texts_of_libraries()
+{
+	tensor x = on_cpu(1);
+	std::string label = "a label that is longer than a short string";
+	std::string ns = "t";
+	dk::library defs(DK_LIBRARY_DEF, ns.c_str()), impls(DK_LIBRARY_IMPL, ns.c_str(), DK_CPU);
+	dk::library any(DK_LIBRARY_IMPL, "_", DK_TRACER);
+	dk::library too_long(DK_LIBRARY_DEF, std::string(DK_NAME_MAX, 'n').c_str());
+	const std::string expected = label;
+	dk::impl_options how;
+	auto label_of = [&x](auto &o) -> std::string { return o.route(x, x, nullptr).entry.label; };
+
+	CHECK(!too_long && too_long.status().why.reason == DK_WHY_BAD_NAME);
+	how.label = label.c_str();
+	CHECK(defs.def(add) && impls.impl<add_7>(add, DK_UNDEFINED, how));
+	CHECK(defs.def<plain_7>(second, {}, how, DK_CPU) && any.fallback<passes_on>(DK_TRACER, how));
+	label.assign(label.size(), '-');
+	ns = "-";
+	CHECK(label_of(add) == expected && label_of(second) == expected);
+	x.ks = dk::keyset(DK_TRACER);
+	CHECK(label_of(add) == expected);
+
+	static dk::op<int(tensor &, const tensor &, int *)> other{ "u::add" };
+	const std::string why = impls.impl<add_7>(other).name();
+	CHECK(why.find("(IMPL library t, cxx_test.cpp:") != why.npos);
+}
+
 /* A library that is released, or was not registered, refuses to register anything. */
 static void libraries_that_are_not_registered()
 {
@@ -1420,7 +1448,7 @@ int main()
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
 		T(generators_in_boxed_calls), T(wrapped_generators_in_boxed_calls),
-		T(fallbacks), T(schemas), T(libraries),
+		T(fallbacks), T(schemas), T(libraries), T(texts_of_libraries),
 		T(libraries_that_are_not_registered),
 		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
