@@ -1368,8 +1368,6 @@ struct definition : entry {
 
 	explicit definition(const dk_op_decl &from) : decl(from)
 	{
-		decl.op = nullptr;
-		decl.sig_mark = 0;
 		destroy = [](entry *e) { delete static_cast<definition *>(e); };
 	}
 };
@@ -1852,19 +1850,9 @@ public:
 			      const char *sig = detail::signature<A...>::chars.data(),
 			      const dk_param *params =
 				      described<detail::nameless_params<all>>::table)
-		: decl_{}
+		: decl_(declared(name, sig, params))
 	{
-		decl_.size = sizeof(decl_);
-		decl_.call_abi = DK_ABI_VERSION;
 		decl_.op = &dk__unbound;
-		decl_.name = name;
-		decl_.sig = sig;
-		decl_.unbox = unbox;
-		decl_.unbox_plain = unbox_plain;
-		decl_.extract = extract;
-		decl_.num_params = sizeof...(A);
-		decl_.param = params;
-		decl_.args_size = pack::layout.size;
 	}
 	op(const op &) = delete;
 	op &operator=(const op &) = delete;
@@ -1950,7 +1938,7 @@ public:
 	registration define(const define_options &how = {},
 			    detail::position at = detail::position::here()) const
 	{
-		auto *e = new (std::nothrow) detail::definition(decl_);
+		auto *e = new (std::nothrow) detail::definition(unbound());
 
 		if (e) {
 			at.print(e->label, sizeof(e->label));
@@ -2042,6 +2030,26 @@ public:
 
 private:
 	friend class library;
+
+	static constexpr dk_op_decl declared(const char *name, const char *sig,
+					     const dk_param *params)
+	{
+		dk_op_decl decl{};
+
+		decl.size = sizeof(decl);
+		decl.call_abi = DK_ABI_VERSION;
+		decl.name = name;
+		decl.sig = sig;
+		decl.unbox = unbox;
+		decl.unbox_plain = unbox_plain;
+		decl.extract = extract;
+		decl.num_params = sizeof...(A);
+		decl.param = params;
+		decl.args_size = pack::layout.size;
+		return decl;
+	}
+	/* The declaration without the members that calls write, perhaps in another thread now. */
+	dk_op_decl unbound() const { return declared(decl_.name, decl_.sig, decl_.param); }
 
 	template <std::size_t... N> static constexpr std::size_t capacity(std::index_sequence<N...>)
 	{
@@ -2312,7 +2320,8 @@ public:
 		if (const result r = refusal(0, DK_BACKEND_INVALID, how.registry); !r)
 			return r;
 		return keep(nullptr, [&](kept &k, dk_diag &why) {
-			k.define(o.decl_, how);
+			k.decl = o.unbound();
+			detail::fill(k.decl, how);
 			return dk_library_def(&state_->lib, &k.decl, how.flags, h, &why);
 		});
 	}
@@ -2328,7 +2337,8 @@ public:
 		return keep(detail::with_name<f>(by).label, [&](kept &k, dk_diag &why) {
 			dk_impl impl = o.template make_impl<f>(key, by);
 
-			k.define(o.decl_, how);
+			k.decl = o.unbound();
+			detail::fill(k.decl, how);
 			impl.op = &k.decl;
 			impl.label = k.label;
 			return dk_library_def_impl(&state_->lib, &k.decl, how.flags, &impl, h,
@@ -2397,14 +2407,6 @@ private:
 		dk_op_decl decl;
 		/* a byte more than a label has, as in detail::entry */
 		char label[DK_NAME_MAX + 1];
-
-		void define(const dk_op_decl &from, const define_options &how)
-		{
-			decl = from;
-			decl.op = nullptr;
-			decl.sig_mark = 0;
-			detail::fill(decl, how);
-		}
 	};
 	struct state {
 		dk_provider prov = {};

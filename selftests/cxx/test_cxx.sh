@@ -80,6 +80,28 @@ after_a_base() {
 		-include dispatchkey.hpp -c "$st_tmp/code.cpp" -o "$st_tmp/code.o"
 }
 
+# races COMPILER - defines an operator, also in a library, while another thread writes to its
+# declaration as calls do; fails if ThreadSanitizer reports a race
+races() {
+	code 'static dk::op<int(tensor &)> o{ "t::o" };
+		std::thread calls([] {
+			for (int i = 0; i < 10000; i++) {
+				__atomic_store_n(&o.decl()->op, &dk__unbound, __ATOMIC_RELAXED);
+				__atomic_store_n(&o.decl()->sig_mark, 0, __ATOMIC_RELAXED);
+			}
+		});
+		for (int i = 0; i < 100; i++) {
+			dk::registration defined = o.define();
+			defined = {};
+			dk::library library(DK_LIBRARY_DEF, "t");
+			if (!library.def(o))
+				return 1;
+		}
+		calls.join();'
+	cxx "$1" c++17 -g -fsanitize=thread -Wno-unused -include dispatchkey.hpp \
+		-include thread "$st_tmp/code.cpp" -o "$st_tmp/races" && "$st_tmp/races"
+}
+
 # pair RIGHT WRONG SENTENCE - checks that RIGHT compiles, and that WRONG does not, with this error
 right=
 pair() {
@@ -125,6 +147,12 @@ for one in $compilers; do
 	ok "$one compiles hello.cpp" cxx "$one" c++17 "$top/samples/hello.cpp" -o "$st_tmp/hello"
 	ok "hello.cpp, compiled by $one, prints the same as hello.c" says_as_hello "$st_tmp/hello"
 	ok "$one compiles a dk_obj at an offset where addresses may be NULL" after_a_base "$one"
+	if echo 'int main() {}' | "$one" -x c++ -fsanitize=thread - -o "$st_tmp/tsan" \
+		2>/dev/null && "$st_tmp/tsan"; then
+		ok "with $one, definitions do not race with calls" races "$one"
+	else
+		skip "with $one, definitions do not race with calls" "no ThreadSanitizer"
+	fi
 	ok "$one compiles a plugin" plugin "$one"
 	ok "$one compiles a host" host "$one"
 	ok "$one compiles thrown.cpp" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
