@@ -2207,7 +2207,11 @@ private:
 		(void)at;
 		collect(sink, generators, i, pack::template get<N, A>(at)...);
 	}
-	static int extract(dk_extract *x, void *at, int generators)
+	/*
+	 * noexcept, because a boxed call, which is made in here and in C, does not end when an
+	 * exception leaves it
+	 */
+	static int extract(dk_extract *x, void *at, int generators) noexcept
 	{
 		static_assert(On::fits({ visit<A>::is... }),
 			      "dk::on names a parameter that calls cannot dispatch on");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests that if an exception leaves a call, hooks get -ECANCELED, and unregistering no longer waits
- * for the call. The exception passes through functions of every kind except boxed ones. An
- * exception that leaves a listener ends the program.
+ * for the call. The exception passes through functions of every kind except boxed ones that pass on
+ * the call. An exception that leaves a listener or a boxed call ends the program.
  */
 #include <dispatchkey.hpp>
 
@@ -13,6 +13,11 @@
 
 static dk::op<int(int)> op{ "thrown::op" };
 static int result = 1;
+
+static int throws_boxed(dk_call *, void *)
+{
+	throw 7;
+}
 
 static int throws(int n)
 {
@@ -29,8 +34,49 @@ static void after(dk_hooks *, const dk_hook_info *info)
 	result = info->result;
 }
 
-/* Returns the exit status of a process in which a listener throws, or -1. */
-static int status_of_listener_that_throws()
+static void listener_throws()
+{
+	dk::listener listener([](const dk_event &) { throw 1; });
+	dk::op<int(int)> seen{ "thrown::seen" };
+	dk::registration defined = seen.define();
+}
+
+static int passes_boxed(dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+/* A function throws to a boxed function, which passes the call on. */
+static void throws_to_boxed()
+{
+	dk::registration passes = dk::fallback<passes_boxed>(DK_FUNCTIONALIZE);
+	dk::include guard(DK_FUNCTIONALIZE);
+
+	op(7);
+}
+
+/* The same, with a function without a dk_call *. */
+static void plain_throws_to_boxed()
+{
+	static const dk_impl plain = op.make_impl(DK_CPU, [](int n) -> int { throw n; });
+	dk_provider prov = DK_PROVIDER("plain");
+	dk::include guard(DK_CPU);
+
+	if (!dk_provider_register(&prov, nullptr) &&
+	    !dk_impls_register(&prov, &plain, 1, nullptr))
+		throws_to_boxed();
+}
+
+static void boxed_throws_to_boxed()
+{
+	dk::registration throws = op.boxed(DK_PYTHON, [](dk_call *, void *) -> int { throw 1; });
+	dk::include guard(DK_PYTHON);
+
+	throws_to_boxed();
+}
+
+/* Returns true if a process that calls @run ends because of an exception. */
+static bool ends(void (*run)())
 {
 	const pid_t child = fork();
 	int status;
@@ -38,18 +84,13 @@ static int status_of_listener_that_throws()
 	if (!child) {
 		std::set_terminate([] { _exit(42); });
 		try {
-			dk::listener listener([](const dk_event &) { throw 1; });
-			dk::op<int(int)> seen{ "thrown::seen" };
-			dk::registration defined = seen.define();
-
-			_exit(!listener);
+			run();
 		} catch (int) {
-			_exit(2);
 		}
+		_exit(0);
 	}
-	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 42;
 }
 
 int main()
@@ -64,6 +105,14 @@ int main()
 	dk_hooks hooks = {};
 	int caught = 0;
 
+	try {
+		dk::registration boxed = op.boxed<throws_boxed>(DK_TRACER);
+		dk::include guard(DK_TRACER);
+
+		op(7);
+	} catch (int n) {
+		caught += n;
+	}
 	if (dk_provider_register(&prov, nullptr) || dk_impls_register(&prov, &plain, 1, nullptr))
 		return std::fprintf(stderr, "no functions\n"), 1;
 	hooks.size = sizeof(hooks);
@@ -83,10 +132,13 @@ int main()
 		}
 	}
 	dk_hooks_unregister(&hooks, nullptr);
-	if (caught != 28 || result != -ECANCELED)
+	if (caught != 35 || result != -ECANCELED)
 		return std::fprintf(stderr, "caught %d, result %d\n", caught, result), 1;
-	if (status_of_listener_that_throws() != 42)
+	if (!ends(listener_throws))
 		return std::fprintf(stderr, "an exception left a listener\n"), 1;
+	for (auto run : { throws_to_boxed, plain_throws_to_boxed, boxed_throws_to_boxed })
+		if (!ends(run))
+			return std::fprintf(stderr, "an exception left a boxed call\n"), 1;
 	if (dk_provider_unregister(&prov) || inner.release() || outer.release() || mine.release())
 		return std::fprintf(stderr, "unregistering waits for a call\n"), 1;
 	return 0;
