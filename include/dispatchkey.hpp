@@ -1295,7 +1295,8 @@ struct params_of<F, std::void_t<decltype(&F::operator())>>
 
 /*
  * takes<P, A>: true if an argument of type A can be passed as a P, and A and P are the same type.
- * References, const, and const of a pointer's target are ignored in this comparison.
+ * References, const, and const of a pointer's target are ignored in this comparison. But if A is a
+ * reference that is not const, P must be a reference: a result in a copy would be lost.
  */
 template <class T> struct bare {
 	using type = std::remove_cv_t<std::remove_reference_t<T>>;
@@ -1304,6 +1305,8 @@ template <class T> using bare_t = typename bare<T>::type;
 template <class P, class A>
 inline constexpr bool takes =
 	std::is_convertible_v<A, P> &&
+	(std::is_reference_v<P> || !std::is_lvalue_reference_v<A> ||
+	 std::is_const_v<std::remove_reference_t<A>>) &&
 	(std::is_same_v<bare_t<P>, bare_t<A>> ||
 	 (std::is_pointer_v<bare_t<P>> && std::is_pointer_v<bare_t<A>> &&
 	  std::is_same_v<bare_t<std::remove_pointer_t<bare_t<P>>>,

@@ -180,6 +180,9 @@ done
 exactly="take exactly the operator's parameters"
 pair 'auto r = op.impl(DK_CPU, [](tensor &, double) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](tensor &, float) { return 0; });' "$exactly"
+pair 'static dk::op<int(const tensor &)> o{ "t::o" };
+	auto r = o.impl(DK_CPU, [](tensor) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](tensor, double) { return 0; });' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](const tensor &, double) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](const char *, double) { return 0; });' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) { return 0; });' \
