@@ -1294,7 +1294,7 @@ struct params_of<F, std::void_t<decltype(&F::operator())>>
 	: call_operator<decltype(&F::operator())> {};
 
 /*
- * takes<P, A>: true if an argument of type A can be passed as a P, and A and P are the same type.
+ * takes<P, A>: true if a parameter of type A can be passed as a P, and A and P are the same type.
  * References, const, and const of a pointer's target are ignored in this comparison. But if A is a
  * reference that is not const, P must be a reference: a result in a copy would be lost.
  */
@@ -1304,7 +1304,7 @@ template <class T> struct bare {
 template <class T> using bare_t = typename bare<T>::type;
 template <class P, class A>
 inline constexpr bool takes =
-	std::is_convertible_v<A, P> &&
+	std::is_convertible_v<A, P> && std::is_convertible_v<A &, P> &&
 	(std::is_reference_v<P> || !std::is_lvalue_reference_v<A> ||
 	 std::is_const_v<std::remove_reference_t<A>>) &&
 	(std::is_same_v<bare_t<P>, bare_t<A>> ||
@@ -1327,10 +1327,14 @@ template <class F, class... A> constexpr bool is_for()
 {
 	using params = typename params_of<F>::type;
 
-	/* std::invoke() accepts a pointer to a member, but f(a...) does not */
-	if constexpr (!std::is_invocable_v<F &, A...> || std::is_member_pointer_v<F>)
+	/*
+	 * F is called with names of parameters, which are lvalues. std::invoke() accepts a pointer
+	 * to a member, but f(a...) does not
+	 */
+	if constexpr (!std::is_invocable_v<F &, A...> || !std::is_invocable_v<F &, A &...> ||
+		      std::is_member_pointer_v<F>)
 		return false;
-	else if constexpr (!std::is_same_v<std::invoke_result_t<F &, A...>, int>)
+	else if constexpr (!std::is_same_v<std::invoke_result_t<F &, A &...>, int>)
 		return false;
 	else if constexpr (std::is_void_v<params>)
 		return true;

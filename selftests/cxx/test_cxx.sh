@@ -185,6 +185,10 @@ pair 'static dk::op<int(const tensor &)> o{ "t::o" };
 	'auto r = op.impl(DK_CPU, [](tensor, double) { return 0; });' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](const tensor &, double) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](const char *, double) { return 0; });' "$exactly"
+pair 'auto r = op.impl(DK_CPU, [](tensor &, const double &) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](tensor &, double &&) { return 0; });' "$exactly"
+pair 'auto r = op.impl(DK_CPU, [](tensor &, const auto &) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](tensor &, double &) { return 0; });' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) {});' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](auto &&...) { return 0; });' \
