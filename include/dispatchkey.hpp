@@ -2008,10 +2008,10 @@ public:
 	/*
 	 * Makes an element of an array of functions, for example for
 	 * dk_device_register(). In C, DK_IMPL() does the same. The array, and the texts
-	 * of the options, must stay valid until the array is unregistered. The function
-	 * must not have captures. A function without a name has no default label. If the
-	 * options have a backend, a registry or flags other than DK_IMPL_F_ATOMIC,
-	 * registering the array fails with -EINVAL.
+	 * of the options, must stay valid until the array is unregistered. A function object
+	 * must not have captures, and its parameters must have the operator's types. A function
+	 * without a name has no default label. If the options have a backend, a registry or
+	 * flags other than DK_IMPL_F_ATOMIC, registering the array fails with -EINVAL.
 	 */
 	template <class F> dk_impl make_impl(dk_key key, F f, const impl_options &how = {}) const
 	{
@@ -2032,7 +2032,17 @@ public:
 	}
 	template <auto f> dk_impl make_impl(dk_key key, const impl_options &how = {}) const
 	{
-		return make_impl(key, f, detail::with_name<f>(how));
+		using F = decltype(f);
+		constexpr bool exact = std::is_convertible_v<F, function> ||
+				       std::is_convertible_v<F, plain>;
+		const impl_options named = detail::with_name<f>(how);
+
+		if constexpr (!exact && detail::is_for<F, dk_call *, A...>())
+			return make_impl(key, [](dk_call *c, A... a) { return f(c, a...); }, named);
+		else if constexpr (!exact && detail::is_for<F, A...>())
+			return make_impl(key, [](A... a) { return f(a...); }, named);
+		else
+			return make_impl(key, f, named);
 	}
 
 private:

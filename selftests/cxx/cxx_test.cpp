@@ -466,6 +466,16 @@ static int four(const tensor &)
 	return 4;
 }
 
+static int reads(const tensor &t, const int &n)
+{
+	return t.id + n;
+}
+
+static int reads_in_call(dk_call *, const tensor &t, int n)
+{
+	return 10 * (t.id + n);
+}
+
 /* An operator may be const, or a member of a const object. */
 static void const_operators()
 {
@@ -489,6 +499,18 @@ static void const_operators()
 		CHECK(twice.route(x) && !ops.half.route(x));
 	}
 	CHECK(more.impl<four>(twice, DK_CUDA) && twice(y) == 4);
+
+	/* as in op::impl(), a parameter may have a const that the operator's lacks */
+	static const dk::op<int(tensor &, int)> stores{ "t::stores" };
+	tensor z = on_cpu(3), on_xpu{ dk_obj_on(DK_BACKEND_XPU, 0), 4 };
+	auto stores_defined = stores.define();
+	auto stores_cpu = stores.impl<reads>(DK_CPU);
+	CHECK(stores_cpu && more.impl<reads>(stores, DK_CUDA) &&
+	      more.impl<reads_in_call>(stores, DK_XPU));
+	CHECK(stores(z, 2) == 5);
+	z.ks = y.ks;
+	CHECK(stores(z, 2) == 5 && stores(on_xpu, 2) == 60);
+	CHECK(!std::strcmp(stores.make_impl<reads>(DK_CPU).label, "reads"));
 	twice_defined = {};
 	CHECK(twice(x) == -ENOENT);
 }
