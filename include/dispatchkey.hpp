@@ -1456,7 +1456,7 @@ struct impl_options {
 	/* DK_IMPL_F_ATOMIC, or 0 */
 	unsigned int flags = 0;
 	/*
-	 * if the key is a building block, the backend whose runtime key it stands for; not for
+	 * the backend whose runtime key a building block stands for; not for other keys, nor for
 	 * fallbacks, libraries or make_impl()
 	 */
 	dk_backend backend = DK_BACKEND_INVALID;
@@ -2274,8 +2274,10 @@ private:
 		if (e)
 			detail::fill(*e, &decl_, key, how, flags, at);
 		return { e, decl_.name, how.registry, [&](detail::entry &added, dk_diag &why) {
-			const result r = detail::inapplicable(how.flags, DK_BACKEND_INVALID,
-							      nullptr);
+			const dk_layout *layout = dk_registry_layout(how.registry);
+			const bool block = dk_key_kind(layout, key) == DK_KIND_BUILDING_BLOCK;
+			const result r = detail::inapplicable(
+				how.flags, block ? DK_BACKEND_INVALID : how.backend, nullptr);
 
 			if (!r) {
 				why = r.why;

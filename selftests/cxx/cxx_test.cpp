@@ -1092,6 +1092,14 @@ static void options_that_do_not_apply()
 	/* refuses: dk::fallthrough EINVAL OPTION */
 	CHECK(refused(dk::fallthrough(DK_CPU, with_backend).status(), "backend"));
 	CHECK(dk::fallthrough(DK_CPU, with_registry));
+	for (dk_key key : { DK_CPU, DK_TRACER, DK_UNDEFINED, DK_AUTOGRAD,
+			    DK_COMPOSITE_IMPLICIT_AUTOGRAD }) {
+		CHECK(refused(add.impl(key, add_7, with_backend).status(), "backend"));
+		CHECK(refused(add.boxed<passes_on>(key, with_backend).status(), "backend"));
+		CHECK(refused(add.fallthrough(key, with_backend).status(), "backend"));
+	}
+	CHECK(add.impl(DK_DENSE, add_7, with_backend));
+	CHECK(add.impl(DK_AUTOGRAD_FUNCTIONALITY, add_7, with_backend));
 
 	dk::library defs(DK_LIBRARY_DEF, "t"), impls(DK_LIBRARY_IMPL, "_", DK_TRACER);
 	/* refuses: dk::library::def EINVAL OPTION */
