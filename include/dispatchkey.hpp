@@ -1408,15 +1408,36 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 	return r;
 }
 
+/*
+ * The registry of a request. nullptr and no value mean the default one, but a pointer that is NULL
+ * is refused: it can be get() of a dk::registry that was not allocated, was freed, or was moved.
+ */
+class registry_option {
+public:
+	constexpr registry_option(std::nullptr_t = nullptr) {}
+	constexpr registry_option(dk_registry *reg) : reg_(reg), set_(true) {}
+	constexpr dk_registry *get() const { return reg_; }
+	constexpr bool is_set() const { return set_; }
+	constexpr bool is_missing() const { return set_ && !reg_; }
+	result check() const
+	{
+		return is_missing() ? refused(DK_WHY_NULL_ARGUMENT, -EINVAL, "registry") : result();
+	}
+
+private:
+	dk_registry *reg_ = nullptr;
+	bool set_ = false;
+};
+
 /* Returns an error for the first option that is set but not applicable, otherwise success. */
-inline result inapplicable(unsigned int flags, dk_backend backend, dk_registry *registry)
+inline result inapplicable(unsigned int flags, dk_backend backend, registry_option registry)
 {
 	/* the other flags state the kind of function, which the callers derive from its type */
 	if (flags & ~static_cast<unsigned int>(DK_IMPL_F_ATOMIC))
 		return refused(DK_WHY_OPTION, -EINVAL, "flags");
 	if (backend)
 		return refused(DK_WHY_OPTION, -EINVAL, "backend");
-	if (registry)
+	if (registry.is_set())
 		return refused(DK_WHY_OPTION, -EINVAL, "registry");
 	return {};
 }
@@ -1461,7 +1482,7 @@ struct impl_options {
 	 */
 	dk_backend backend = DK_BACKEND_INVALID;
 	/* not for make_impl(), and not for libraries, which have a registry of their own */
-	dk_registry *registry = nullptr;
+	detail::registry_option registry = {};
 };
 
 /* Options of an operator's definition. All have defaults. */
@@ -1471,7 +1492,7 @@ struct define_options {
 	/* of enum dk_op_flags */
 	unsigned int flags = 0;
 	/* not for libraries, which have a registry of their own */
-	dk_registry *registry = nullptr;
+	detail::registry_option registry = {};
 	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
 	/*
 	 * human-readable place in the source, such as DK_HERE; must stay valid. By default
@@ -1609,15 +1630,17 @@ public:
 
 	/* Used by op and fallback(). @enter registers the content of the entry. */
 	template <class Enter>
-	registration(detail::entry *e, const char *name, dk_registry *reg, Enter enter)
+	registration(detail::entry *e, const char *name, detail::registry_option reg, Enter enter)
 		: entry_(e)
 	{
 		if (!entry_) {
 			status_ = detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
 			return;
 		}
-		e->prov = detail::named(name, e, reg);
-		status_.error = dk_provider_register(&e->prov, &status_.why);
+		e->prov = detail::named(name, e, reg.get());
+		status_ = reg.check();
+		if (status_)
+			status_.error = dk_provider_register(&e->prov, &status_.why);
 		if (status_) {
 			status_.error = enter(*e, status_.why);
 			if (!status_ && dk_provider_unregister(&e->prov))
@@ -1714,6 +1737,7 @@ public:
 
 	explicit operator bool() const { return reg_; }
 	const result &status() const { return status_; }
+	/* NULL if the registry is false. For C functions, NULL is the default registry. */
 	dk_registry *get() const { return reg_; }
 	/* like dk_registry_free(), which fails while the registry is in use */
 	result free()
@@ -1748,7 +1772,7 @@ template <class F> class listener {
 		      "a dk::listener calls its function with a const dk_event &");
 
 public:
-	[[nodiscard]] explicit listener(F f, dk_registry *reg = nullptr)
+	[[nodiscard]] explicit listener(F f, detail::registry_option reg = {})
 		: state_(new (std::nothrow) state{ {}, std::move(f) })
 	{
 		if (!state_) {
@@ -1756,14 +1780,16 @@ public:
 			return;
 		}
 		state_->entry.size = sizeof(state_->entry);
-		state_->entry.registry = reg;
+		state_->entry.registry = reg.get();
 		state_->entry.priv = state_;
 		if (!detail::is_null(state_->f))
 			state_->entry.notify = [](dk_listener *self,
 						  const dk_event *event) noexcept {
 				static_cast<state *>(self->priv)->f(*event);
 			};
-		status_.error = dk_listener_register(&state_->entry, &status_.why);
+		status_ = reg.check();
+		if (status_)
+			status_.error = dk_listener_register(&state_->entry, &status_.why);
 	}
 	listener(const listener &) = delete;
 	listener &operator=(const listener &) = delete;
@@ -1792,8 +1818,8 @@ private:
 /* A reference to an operator. Converts to false if there is no such operator. */
 class handle {
 public:
-	[[nodiscard]] explicit handle(const char *name, dk_registry *reg = nullptr)
-		: op_(dk_op_get(reg, name)) {}
+	[[nodiscard]] explicit handle(const char *name, detail::registry_option reg = {})
+		: op_(reg.is_missing() ? nullptr : dk_op_get(reg.get(), name)) {}
 	handle(handle &&other) noexcept : op_(std::exchange(other.op_, nullptr)) {}
 	handle &operator=(handle &&other) noexcept
 	{
@@ -2274,7 +2300,7 @@ private:
 		if (e)
 			detail::fill(*e, &decl_, key, how, flags, at);
 		return { e, decl_.name, how.registry, [&](detail::entry &added, dk_diag &why) {
-			const dk_layout *layout = dk_registry_layout(how.registry);
+			const dk_layout *layout = dk_registry_layout(how.registry.get());
 			const bool block = dk_key_kind(layout, key) == DK_KIND_BUILDING_BLOCK;
 			const result r = detail::inapplicable(
 				how.flags, block ? DK_BACKEND_INVALID : how.backend, nullptr);
@@ -2304,7 +2330,7 @@ private:
 class library {
 public:
 	[[nodiscard]] explicit library(dk_library_kind kind, const char *ns,
-				       dk_key key = DK_UNDEFINED, dk_registry *reg = nullptr,
+				       dk_key key = DK_UNDEFINED, detail::registry_option reg = {},
 				       detail::position at = detail::position::here())
 		: state_(new (std::nothrow) state)
 	{
@@ -2314,14 +2340,16 @@ public:
 		}
 		at.print(state_->debug, sizeof(state_->debug));
 		std::snprintf(state_->ns, sizeof(state_->ns), "%s", ns ? ns : "_");
-		state_->prov = detail::named(state_->ns, nullptr, reg);
+		state_->prov = detail::named(state_->ns, nullptr, reg.get());
 		state_->lib.size = sizeof(state_->lib);
 		state_->lib.kind = kind;
 		state_->lib.ns = ns ? state_->ns : nullptr;
 		state_->lib.key = key;
 		state_->lib.debug = state_->debug;
 		state_->lib.prov = &state_->prov;
-		status_.error = dk_provider_register(&state_->prov, &status_.why);
+		status_ = reg.check();
+		if (status_)
+			status_.error = dk_provider_register(&state_->prov, &status_.why);
 		if (status_)
 			status_.error = dk_library_register(&state_->lib, &status_.why);
 	}
@@ -2446,7 +2474,8 @@ private:
 	};
 
 	/* Returns success if a function can be registered with these options, else the error. */
-	result refusal(unsigned int flags, dk_backend backend, dk_registry *registry) const
+	result refusal(unsigned int flags, dk_backend backend,
+		       detail::registry_option registry) const
 	{
 		if (!state_ || released_)
 			return status_;

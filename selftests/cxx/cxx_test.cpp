@@ -1117,6 +1117,44 @@ static void options_that_do_not_apply()
 	CHECK(impls.fallback<passes_on>());
 }
 
+/* A registry that was not allocated, was freed or was moved is not the default registry. */
+static void registries_that_are_missing()
+{
+	dk::registry failed(1u << 31), freed, moved;
+	dk::registry has = std::move(moved);
+	auto refused = [](const dk::result &r) {
+		return r.error == -EINVAL && r.why.reason == DK_WHY_NULL_ARGUMENT && *r.text() &&
+		       !std::strcmp(r.name(), "registry");
+	};
+	auto defined = add.define();
+
+	CHECK(freed.free() && has && !failed && !freed && !moved);
+	for (const dk::registry *one : { &failed, &freed, &moved }) {
+		dk::define_options define;
+		dk::impl_options how;
+
+		define.registry = how.registry = one->get();
+		/* refuses: dk::op::define EINVAL NULL_ARGUMENT */
+		CHECK(refused(second.define(define).status()));
+		/* refuses: dk::op::impl EINVAL NULL_ARGUMENT */
+		CHECK(refused(add.impl(DK_CPU, add_7, how).status()));
+		/* refuses: dk::fallback EINVAL NULL_ARGUMENT */
+		CHECK(refused(dk::fallback<passes_on>(DK_TRACER, how).status()));
+		/* refuses: dk::fallthrough EINVAL NULL_ARGUMENT */
+		CHECK(refused(dk::fallthrough(DK_TRACER, how).status()));
+		dk::library library(DK_LIBRARY_DEF, "t", DK_UNDEFINED, one->get());
+		/* refuses: dk::library EINVAL NULL_ARGUMENT */
+		CHECK(!library && refused(library.status()) && library.def(second).error == -EINVAL);
+		dk::listener listener([](const dk_event &) {}, one->get());
+		/* refuses: dk::listener EINVAL NULL_ARGUMENT */
+		CHECK(!listener && refused(listener.status()));
+		CHECK(!dk::handle("t::add", one->get()));
+		define.registry = how.registry = nullptr;
+		CHECK(second.define(define) && add.impl(DK_CPU, add_7, how));
+	}
+	CHECK(dk::handle("t::add", nullptr) && dk::handle("t::add", dk_registry_default()));
+}
+
 /* Flags for kinds of functions are refused: the kind follows from the type of the function. */
 static void flags_that_do_not_apply()
 {
@@ -1480,7 +1518,8 @@ int main()
 		T(generators_in_boxed_calls), T(wrapped_generators_in_boxed_calls),
 		T(fallbacks), T(schemas), T(libraries), T(texts_of_libraries),
 		T(libraries_that_are_not_registered),
-		T(options_that_do_not_apply), T(flags_that_do_not_apply), T(listener_ends_inside),
+		T(options_that_do_not_apply), T(registries_that_are_missing),
+		T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
 		T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
 	};
