@@ -548,9 +548,10 @@ template <class T> struct visit<std::reference_wrapper<T>,
 	}
 };
 
-template <class T>
-using item =
-	std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const T &>()))>>;
+/* The type to which @Pointer points. It is void if it is T, so that recursive types end. */
+template <class T, class Pointer, class To = std::remove_cv_t<std::remove_pointer_t<Pointer>>>
+using target = std::conditional_t<std::is_same_v<To, T>, void, To>;
+template <class T> using item = target<T, decltype(std::data(std::declval<const T &>()))>;
 
 template <class T>
 struct visit<T, std::enable_if_t<!is_object<T>() && visit<item<T>>::is &&
@@ -563,9 +564,7 @@ struct visit<T, std::enable_if_t<!is_object<T>() && visit<item<T>>::is &&
 	}
 };
 
-template <class T>
-using pointee =
-	std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const T &>().operator->())>>;
+template <class T> using pointee = target<T, decltype(std::declval<const T &>().operator->())>;
 template <template <class> class Of, class T, class = void> inline constexpr bool has = false;
 template <template <class> class Of, class T>
 inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
@@ -588,7 +587,7 @@ template <class T> constexpr bool hides_objects()
 	else if constexpr (std::is_pointer_v<T>)
 		return leads_to_objects<std::remove_cv_t<std::remove_pointer_t<T>>>();
 	else if constexpr (has<pointee, T>)
-		return leads_to_objects<pointee<T>>();
+		return leads_to_objects<pointee<T>>() || is_template_of_objects<T>;
 	else if constexpr (has<item, T>)
 		return hides_objects<item<T>>();
 	else

@@ -567,6 +567,29 @@ static void smart_pointers()
 	CHECK(smart(nullptr, { x }) == 1 && smart(nullptr, {}) == -ENOSYS);
 }
 
+/* Types that are lists of themselves, or pointers to themselves. */
+struct json {
+	std::vector<json> kids;
+	const json *data() const { return kids.data(); }
+	std::size_t size() const { return kids.size(); }
+};
+
+template <class T> struct node {
+	T value;
+	const node *operator->() const { return this; }
+};
+
+static void recursive_types()
+{
+	static dk::op<int(const tensor &, const json &, const node<int> &)> recurse{ "t::recurse" };
+	auto defined = recurse.define();
+	auto cpu = recurse.impl(DK_CPU, [](const tensor &, const json &j, const node<int> &n) {
+		return static_cast<int>(j.size()) + n->value;
+	});
+
+	CHECK(recurse(on_cpu(1), { { {}, {} } }, { 3 }) == 5);
+}
+
 struct counted {
 	static std::atomic<int> alive;
 
@@ -1511,7 +1534,8 @@ int main()
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
 		T(dispatched_on), T(const_operators), T(specialised_wrappers),
-		T(references_and_arrays), T(smart_pointers), T(by_keyset), T(error_sentences),
+		T(references_and_arrays), T(smart_pointers), T(recursive_types), T(by_keyset),
+		T(error_sentences),
 		T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments),
 		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),

@@ -48,6 +48,7 @@ code() {
 		static int takes(dk_call *, tensor &, double) { return 0; }
 		static int takes_float(dk_call *, tensor &, float) { return 0; }
 		static int boxed(dk_call *, void *) { return 0; }
+		template <class T> struct node { node *operator->() const { return nullptr; } };
 		int main() { $1 return 0; }
 	END
 }
@@ -251,6 +252,8 @@ pair 'static dk::op<int(const std::pair<int, char> &)> o{ "t::o" };' \
 	'static dk::op<int(const std::pair<tensor, int> &)> o{ "t::o" };' "$hidden"
 pair 'static dk::op<int(tensor &, std::vector<tensor> *), dk::on<0>> o{ "t::o" };' \
 	'static dk::op<int(tensor &, std::vector<tensor> *)> o{ "t::o" };' "$hidden"
+pair 'static dk::op<int(node<int> &)> o{ "t::o" };' \
+	'static dk::op<int(node<tensor> &)> o{ "t::o" };' "$hidden"
 
 use=from_raw
 pair 'auto k = dk::keyset::from_raw(0x33);' 'auto k = dk::keyset(0x33);' "$use"
