@@ -572,18 +572,30 @@ inline constexpr bool has<Of, T, std::void_t<Of<T>>> = true;
 /*
  * True for a type from which objects can be reached, but which calls do not dispatch on: smart
  * pointers, pointers to a pointer or to a list, std::pair, and other class templates with an
- * argument that is an object or leads to an object.
+ * argument that is an object or leads to an object, such as tensor[] in std::unique_ptr<tensor[]>.
  */
 template <class T> constexpr bool hides_objects();
 template <class T> constexpr bool leads_to_objects() { return visit<T>::is || hides_objects<T>(); }
-template <class T> inline constexpr bool is_template_of_objects = false;
-template <template <class...> class Of, class... A>
-inline constexpr bool is_template_of_objects<Of<A...>> =
+template <class... A> inline constexpr bool one_leads_to_objects =
 	(leads_to_objects<std::remove_cv_t<std::remove_reference_t<A>>>() || ...);
+/* The specialisations are tried in the order of @rank. */
+template <class T, int rank = 0>
+inline constexpr bool is_template_of_objects = is_template_of_objects<T, rank + 1>;
+template <class T> inline constexpr bool is_template_of_objects<T, 4> = false;
+template <template <class...> class Of, class... A>
+inline constexpr bool is_template_of_objects<Of<A...>, 0> = one_leads_to_objects<A...>;
+template <template <class, auto...> class Of, class A, auto... N>
+inline constexpr bool is_template_of_objects<Of<A, N...>, 1> = one_leads_to_objects<A>;
+template <template <auto, class...> class Of, auto N, class... A>
+inline constexpr bool is_template_of_objects<Of<N, A...>, 2> = one_leads_to_objects<A...>;
+template <template <class, auto, class...> class Of, class A, auto N, class... B>
+inline constexpr bool is_template_of_objects<Of<A, N, B...>, 3> = one_leads_to_objects<A, B...>;
 template <class T> constexpr bool hides_objects()
 {
 	if constexpr (visit<T>::is)
 		return false;
+	else if constexpr (std::is_array_v<T>)
+		return leads_to_objects<std::remove_cv_t<std::remove_extent_t<T>>>();
 	else if constexpr (std::is_pointer_v<T>)
 		return leads_to_objects<std::remove_cv_t<std::remove_pointer_t<T>>>();
 	else if constexpr (has<pointee, T>)

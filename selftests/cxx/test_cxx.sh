@@ -49,6 +49,9 @@ code() {
 		static int takes_float(dk_call *, tensor &, float) { return 0; }
 		static int boxed(dk_call *, void *) { return 0; }
 		template <class T> struct node { node *operator->() const { return nullptr; } };
+		template <class T, int n> struct small { T item; };
+		template <int n, class T> struct counted { T item; };
+		template <class T, int n, class A = std::allocator<T>> struct sized {};
 		int main() { $1 return 0; }
 	END
 }
@@ -254,6 +257,11 @@ pair 'static dk::op<int(tensor &, std::vector<tensor> *), dk::on<0>> o{ "t::o" }
 	'static dk::op<int(tensor &, std::vector<tensor> *)> o{ "t::o" };' "$hidden"
 pair 'static dk::op<int(node<int> &)> o{ "t::o" };' \
 	'static dk::op<int(node<tensor> &)> o{ "t::o" };' "$hidden"
+for one in 'std::unique_ptr<X[]>' 'std::shared_ptr<X[]>' 'std::shared_ptr<X[2]>' 'small<X, 2>' \
+	'counted<2, X>' 'sized<X, 2>'; do
+	pair "static dk::op<int(${one/X/int} &)> o{ \"t::o\" };" \
+		"static dk::op<int(${one/X/tensor} &)> o{ \"t::o\" };" "$hidden"
+done
 
 use=from_raw
 pair 'auto k = dk::keyset::from_raw(0x33);' 'auto k = dk::keyset(0x33);' "$use"
