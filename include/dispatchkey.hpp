@@ -716,16 +716,26 @@ public:
 	/* returns the stored argument; for a T &, the object to which the reference refers */
 	template <std::size_t N, class T> static std::remove_reference_t<T> &get(void *at)
 	{
-		auto *p = std::launder(reinterpret_cast<stored<T> *>(
-			static_cast<unsigned char *>(at) + layout.at[N]));
-
 		if constexpr (std::is_reference_v<T>)
-			return **p;
+			return *stored_at<N, T>(at);
 		else
-			return *p;
+			return stored_at<N, T>(at);
+	}
+	/* false for a reference that is NULL, which a boxed caller can pass */
+	template <std::size_t N, class T> static bool has(void *at)
+	{
+		if constexpr (std::is_reference_v<T>)
+			return stored_at<N, T>(at);
+		else
+			return true;
 	}
 
 private:
+	template <std::size_t N, class T> static stored<T> &stored_at(void *at)
+	{
+		return *std::launder(reinterpret_cast<stored<T> *>(
+			static_cast<unsigned char *>(at) + layout.at[N]));
+	}
 	template <class T> static stored<T> store(T a)
 	{
 		if constexpr (std::is_reference_v<T>)
@@ -2236,10 +2246,16 @@ private:
 	 * The functions below call a function with boxed arguments, and extract the objects to
 	 * dispatch on.
 	 */
-	template <std::size_t... N>
-	static int unpack(dk_call *c, void *at, std::index_sequence<N...>)
+	template <std::size_t... N> static bool has_all(void *at, std::index_sequence<N...>)
 	{
 		(void)at;
+		return (pack::template has<N, A>(at) && ...);
+	}
+	template <std::size_t... N>
+	static int unpack(dk_call *c, void *at, std::index_sequence<N...> i)
+	{
+		if (!has_all(at, i))
+			return -EINVAL;
 		const auto fn = reinterpret_cast<function>(dk_call_fn(c));
 
 		return fn(c, pack::template get<N, A>(at)...);
@@ -2248,9 +2264,10 @@ private:
 
 	using plain = int (*)(A...);
 	template <std::size_t... N>
-	static int unpack_plain(dk_call *c, void *at, std::index_sequence<N...>)
+	static int unpack_plain(dk_call *c, void *at, std::index_sequence<N...> i)
 	{
-		(void)at;
+		if (!has_all(at, i))
+			return -EINVAL;
 		return reinterpret_cast<plain>(dk_call_fn(c))(pack::template get<N, A>(at)...);
 	}
 	static int unbox_plain(dk_call *c, void *at) { return unpack_plain(c, at, all()); }
@@ -2276,6 +2293,8 @@ private:
 			      "dk::on");
 		detail::objects<capacity(all())> objs;
 
+		if (!has_all(at, all()))
+			return -EINVAL;
 		collect_packed(objs, generators, at, all());
 		return objs.failed() ? -ENOMEM :
 				       dk_extracted(x, objs.data(), objs.size(), objs.raw());

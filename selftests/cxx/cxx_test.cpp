@@ -845,6 +845,50 @@ static void described_arguments()
 	CHECK(seen == 2 && out == 2);
 }
 
+/* A boxed call with NULL for a reference fails, whichever declaration extracts and unpacks. */
+static void missing_references()
+{
+	static dk::op<int(const tensor &, const tensor &, int &)> refers{ "t::refers" };
+	tensor x = on_cpu(1);
+	int n = 2;
+	auto defined = refers.define();
+	auto cpu = refers.impl(DK_CPU, [](const tensor &, const tensor &y, int &at) {
+		return y.id + at;
+	});
+	dk_op_decl described = *refers.decl();
+	dk::handle h("t::refers");
+
+	described.unbox = nullptr;
+	described.extract = nullptr;
+	for (dk_op_decl *decl : { refers.decl(), &described }) {
+		struct {
+			tensor *x, *y;
+			int *n;
+		} args{ &x, &x, &n };
+		auto call = [&] { return dk_call_boxed(h.get(), decl, &dk::local(), &args); };
+
+		CHECK(call() == 3);
+		args.y = nullptr;
+		CHECK(call() == -EINVAL);
+		args = { &x, &x, nullptr };
+		CHECK(call() == -EINVAL);
+	}
+	const dk_impl plain = refers.make_impl(DK_CUDA, [](const tensor &, const tensor &,
+							   int &at) { return at; });
+	dk_provider prov = DK_PROVIDER("plain");
+	struct {
+		tensor *x, *y;
+		int *n;
+	} args{ &x, &x, nullptr };
+	CHECK(dk_provider_register(&prov, nullptr) == 0);
+	CHECK(dk_impls_register(&prov, &plain, 1, nullptr) == 0);
+	x.ks = dk::keyset(DK_CUDA);
+	CHECK(dk_call_boxed(h.get(), &described, &dk::local(), &args) == -EINVAL);
+	args.n = &n;
+	CHECK(dk_call_boxed(h.get(), &described, &dk::local(), &args) == 2);
+	CHECK(dk_provider_unregister(&prov) == 0);
+}
+
 /* The offset in dk::object is used, not a member or base of the type. */
 static void offsets()
 {
@@ -1537,7 +1581,7 @@ int main()
 		T(references_and_arrays), T(smart_pointers), T(recursive_types), T(by_keyset),
 		T(error_sentences),
 		T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
-		T(routes_of_another_type), T(described_arguments),
+		T(routes_of_another_type), T(described_arguments), T(missing_references),
 		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
 		T(generators_in_boxed_calls), T(wrapped_generators_in_boxed_calls),
 		T(fallbacks), T(schemas), T(libraries), T(texts_of_libraries),
