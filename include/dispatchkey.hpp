@@ -2125,15 +2125,14 @@ private:
 	static void add_objects(const T &a, bool generators, S &sink)
 	{
 		if constexpr (visit<T>::is && On::has(N))
-			if (generators || !detail::is_generator<T>)
+			if (generators || !detail::is_generator<std::remove_cv_t<T>>)
 				visit<T>::each(a, sink);
 	}
 	template <class S, std::size_t... N>
 	static void collect(S &sink, bool generators, std::index_sequence<N...>, const A &...a)
 	{
 		(void)generators;
-		(add_objects<std::remove_cv_t<std::remove_reference_t<A>>, N>(a, generators, sink),
-		 ...);
+		(add_objects<std::remove_reference_t<A>, N>(a, generators, sink), ...);
 	}
 
 	dk__request request(dk_op *known, const dk_local &l) const

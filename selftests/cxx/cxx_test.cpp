@@ -461,6 +461,11 @@ static void dispatched_on()
 	CHECK(!many(&o, &y, {}, lots, nullptr, &served_by) && served_by == 3);
 }
 
+static int passes_on(dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
 static int four(const tensor &)
 {
 	return 4;
@@ -565,6 +570,21 @@ static void smart_pointers()
 
 	CHECK(smart(x, {}) == 1 && smart(y, {}) == 2 && smart(x, { nullptr, y }) == 2);
 	CHECK(smart(nullptr, { x }) == 1 && smart(nullptr, {}) == -ENOSYS);
+}
+
+static void volatile_parameters()
+{
+	static dk::op<int(const tensor &, volatile int &)> watches{ "t::watches" };
+	volatile int n = 3;
+	auto defined = watches.define();
+	auto cpu = watches.impl(DK_CPU, [](const tensor &, volatile int &at) {
+		at = 4;
+		return 4;
+	});
+	auto boxed = watches.boxed(DK_TRACER, passes_on);
+	dk::include guard(DK_TRACER);
+
+	CHECK(watches(on_cpu(1), n) == 4 && n == 4);
 }
 
 /* Types that are lists of themselves, or pointers to themselves. */
@@ -766,11 +786,6 @@ static void routes_of_another_type()
 	CHECK(other.route_at(h, dk::local(), x).error == -EPROTOTYPE);
 	CHECK(other.route(x).error == -EPROTOTYPE);
 	CHECK(add.route_at(h, dk::local(), x, x, nullptr));
-}
-
-static int passes_on(dk_call *c, void *args)
-{
-	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }
 
 /* Boxed functions read the arguments of C++ callers. */
@@ -1578,8 +1593,8 @@ int main()
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(places_of_definitions), T(no_arguments),
 		T(dispatched_on), T(const_operators), T(specialised_wrappers),
-		T(references_and_arrays), T(smart_pointers), T(recursive_types), T(by_keyset),
-		T(error_sentences),
+		T(references_and_arrays), T(smart_pointers), T(recursive_types), T(volatile_parameters),
+		T(by_keyset), T(error_sentences),
 		T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments), T(missing_references),
 		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
