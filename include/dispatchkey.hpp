@@ -48,7 +48,7 @@ struct [[nodiscard]] result {
 
 	result() { why.size = sizeof(why); }
 	explicit operator bool() const { return !error; }
-	const char *text() const { return why.text ? why.text : ""; }
+	const char *text() const { return why.reason ? why.text : ""; }
 	const char *name() const { return why.name; }
 };
 

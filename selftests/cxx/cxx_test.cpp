@@ -352,7 +352,7 @@ static void typed_calls()
 
 	CHECK(add(x, y, &served_by) == -ENOENT);
 	auto defined = add.define();
-	CHECK(defined && defined.status());
+	CHECK(defined && defined.status() && !*defined.status().text() && !*dk::result().text());
 	CHECK(add(x, y, &served_by) == -ENOSYS);
 
 	auto cpu = add.impl(DK_CPU, add_7);
