@@ -1613,7 +1613,8 @@ template <class F> dk_fn_t boxed_by(const F &f)
 /*
  * A registration. The destructor unregisters it, waits for its running calls and
  * destroys the state of its function. Converts to false if registering failed;
- * status() returns the reason.
+ * status() returns the reason. After release() it is false, too, and so are a
+ * library and a listener; status() stays what registering returned.
  */
 class [[nodiscard]] registration {
 public:
@@ -1815,16 +1816,19 @@ public:
 	listener(const listener &) = delete;
 	listener &operator=(const listener &) = delete;
 	/* if release() fails, for example inside the function, the listener stays registered */
-	~listener()
-	{
-		if (!release())
-			delete state_;
-	}
+	~listener() { release(); }
 
-	explicit operator bool() const { return !status_.error; }
+	explicit operator bool() const { return state_ && !status_.error; }
 	const result &status() const { return status_; }
-	/* like dk_listener_unregister() */
-	int release() { return state_ ? dk_listener_unregister(&state_->entry) : 0; }
+	/* like dk_listener_unregister(); destroys the function */
+	int release()
+	{
+		int err = state_ ? dk_listener_unregister(&state_->entry) : 0;
+
+		if (!err)
+			delete std::exchange(state_, nullptr);
+		return err;
+	}
 
 private:
 	struct state {
@@ -2391,7 +2395,7 @@ public:
 			delete state_;
 	}
 
-	explicit operator bool() const { return !status_.error; }
+	explicit operator bool() const { return !status_.error && !released_; }
 	const result &status() const { return status_; }
 
 	template <class F, class On>
@@ -2472,11 +2476,7 @@ public:
 
 		if (!err && state_)
 			err = dk_provider_unregister(&state_->prov);
-		if (!err && state_) {
-			released_ = true;
-			status_ = detail::refused(DK_WHY_LIBRARY_UNREGISTERED, -EINVAL,
-						  state_->prov.name);
-		}
+		released_ |= !err;
 		return err;
 	}
 
@@ -2506,8 +2506,11 @@ private:
 	result refusal(unsigned int flags, dk_backend backend,
 		       detail::registry_option registry) const
 	{
-		if (!state_ || released_)
+		if (!state_)
 			return status_;
+		if (released_)
+			return detail::refused(DK_WHY_LIBRARY_UNREGISTERED, -EINVAL,
+					       state_->prov.name);
 		return detail::inapplicable(flags, backend, registry);
 	}
 
