@@ -374,7 +374,8 @@ struct preserve : detail::both_sets {
 };
 
 struct inference_mode : detail::both_sets {
-	[[nodiscard]] explicit inference_mode(bool on = true, dk_local &l = local()) : both_sets(l)
+	/* @on has no default, with which dk::inference_mode(on); would declare a guard "on" */
+	[[nodiscard]] explicit inference_mode(bool on, dk_local &l = local()) : both_sets(l)
 	{
 		dk_local_set_inference(&l, on);
 	}

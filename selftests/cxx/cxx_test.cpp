@@ -202,7 +202,7 @@ static void guards()
 		CHECK(words(in, ex | dk::keyset(DK_FUNCTIONALIZE).bits));
 	}
 	{
-		dk::inference_mode on;
+		dk::inference_mode on(true);
 
 		CHECK(words(0x4000000, 0x1ffb800000000));
 		dk::inference_mode off(false);

@@ -279,7 +279,9 @@ pair 'dk::exclude g{ DK_CPU };' 'dk::exclude{ DK_CPU };' nodiscard
 pair 'dk::force g(DK_CPU, DK_CUDA);' 'dk::force(DK_CPU, DK_CUDA);' nodiscard
 pair 'dk::set_excluded g(DK_CPU, true);' 'dk::set_excluded(DK_CPU, true);' nodiscard
 pair 'dk::autocast g(DK_BACKEND_CPU);' 'dk::autocast{ DK_BACKEND_CPU };' nodiscard
-for guard in preserve inference_mode below_autograd below_adinplace_or_view skip_functionalize; do
+pair 'dk::inference_mode g(true);' 'dk::inference_mode(true);' nodiscard
+pair 'dk::inference_mode on(true);' 'dk::inference_mode on;' 'no matching'
+for guard in preserve below_autograd below_adinplace_or_view skip_functionalize; do
 	pair "dk::$guard g;" "dk::$guard();" nodiscard
 done
 pair 'dk::library l(DK_LIBRARY_IMPL, "t");' 'dk::library(DK_LIBRARY_IMPL, "t");' nodiscard
