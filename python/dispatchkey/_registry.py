@@ -332,8 +332,8 @@ class _Handles:
     """The objects that a registry holds in the library, and their release.
 
     memory   the C registry; None when the registry is closed. It is freed with its last
-             reference. So close() waits only for calls, and not for other methods, which may
-             belong to threads that fork() has left behind
+             reference. So close() waits only for calls, and not for other methods: in the child
+             of fork(), the threads that were running them do not exist
     lock     held while something is registered or undefined, both in C and here
     dropped  a weak reference, which releases this when the Registry is collected
     """
