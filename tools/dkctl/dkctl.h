@@ -212,6 +212,8 @@ ssize_t read_line(char **line, FILE *f);
 void print_escaped(FILE *f, const char *s, size_t len);
 /* Returns the length of the UTF-8 character at @s, or 0 if it is invalid. */
 size_t utf8_len(const unsigned char *s, size_t len);
+/* True if the UTF-8 character of @n bytes is a control character beyond ASCII. */
+bool is_utf8_control(const char *s, size_t n);
 /* Like print_escaped(), but prints UTF-8 unchanged, except for control characters. */
 void print_utf8(FILE *f, const char *s, size_t len);
 /* Returns an allocated copy in which tabs are escaped, too, or NULL if allocation fails. */

@@ -47,14 +47,19 @@ size_t utf8_len(const unsigned char *s, size_t len)
 	return n;
 }
 
+/* U+0080 to U+009F are control characters. */
+bool is_utf8_control(const char *s, size_t n)
+{
+	return n == 2 && (unsigned char)s[0] == 0xc2 && (unsigned char)s[1] < 0xa0;
+}
+
 void print_utf8(FILE *f, const char *s, size_t len)
 {
 	size_t n;
 
 	for (; len; s += n, len -= n) {
 		n = utf8_len((const unsigned char *)s, len);
-		/* U+0080 to U+009F are control characters */
-		if (n > 1 && !(n == 2 && (unsigned char)*s == 0xc2 && (unsigned char)s[1] < 0xa0)) {
+		if (n > 1 && !is_utf8_control(s, n)) {
 			fwrite(s, 1, n, f);
 		} else {
 			n = 1;

@@ -31,8 +31,8 @@ static void text(struct json *j, const char *s, size_t len)
 			fputs("\\n", j->f);
 		} else if ((unsigned char)*s < 0x20 || *s == 0x7f) {
 			fprintf(j->f, "\\u%04x", (unsigned char)*s);
-		} else if (n == 2 && (unsigned char)*s == 0xc2 && (unsigned char)s[1] < 0xa0) {
-			/* U+0080 to U+009F are control characters */
+		} else if (is_utf8_control(s, n)) {
+			/* the second byte is the number of the character */
 			fprintf(j->f, "\\u%04x", (unsigned char)s[1]);
 		} else {
 			fwrite(s, 1, n, j->f);
