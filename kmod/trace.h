@@ -201,7 +201,10 @@ TRACE_EVENT(dk_complete,
 		  __get_str(provider), __entry->device, __entry->result, __entry->ms)
 );
 
-/* A drain: waiting for the running calls of a provider. */
+/*
+ * A drain: waiting for the running calls of a provider. perf and trace-cmd need the parentheses:
+ * without them they take the first condition to be a part of the second one.
+ */
 TRACE_EVENT(dk_drain,
 	    TP_PROTO(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty),
 	TP_ARGS(prov, begin, unregisters, empty),
@@ -219,7 +222,7 @@ TRACE_EVENT(dk_drain,
 	),
 	TP_printk("provider=%s %s%s%s", __get_str(provider),
 		  __entry->begin ? "begin" : "end", __entry->unregisters ? " unregister" : "",
-		  __entry->begin ? "" : __entry->empty ? " empty" : " inside")
+		  __entry->begin ? "" : (__entry->empty ? " empty" : " inside"))
 );
 
 #endif /* _DK_KMOD_TRACE_H */

@@ -38,7 +38,7 @@ traced() { sed -nE 's/^.*: (dk_[a-z_]+: .*)$/\1/p' $tracing/trace; }
 # seen NAME LINE - checks that the line was recorded once
 seen() { is "$1" 1 "$(traced | grep -cFx -- "$2")"; }
 
-plan 34
+plan 35
 
 # ---- the events -------------------------------------------------------------------
 
@@ -48,6 +48,9 @@ is "tracefs lists the tracepoints" \
 like "dk_call_enter has the fields op, label and device" \
 	"*field:__data_loc char\[\] op;*field:__data_loc char\[\] label;*field:u32 device;*" \
 	"$(cat $events/dk_call_enter/format)"
+# perf and trace-cmd read "a ? x : b ? y : z" as "(a ? x : b) ? y : z".
+refused "in no format is a conditional expression the alternative of another, without parentheses" \
+	grep -E '^print fmt:.*\?[^(,]*:[^(,]*\?' $events/dk_*/format
 
 # ---- a module is loaded, makes calls, and is unloaded -------------------------------
 
