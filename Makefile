@@ -439,6 +439,9 @@ modules_install:
 	$(need_headers)
 	@test -e dispatchkey.ko || { \
 		echo 'There is no dispatchkey.ko yet: type "make modules" first.' >&2; exit 1; }
+	@grep -qF 'vermagic=$(uts_release) ' dispatchkey.ko || { \
+		echo 'dispatchkey.ko was built for another kernel than $(uts_release): type "make modules KDIR=$(KDIR)" first.' >&2; \
+		exit 1; }
 	@mkdir -p $(O)
 	$(Q)mv modules.order $(O)/modules.order && \
 		grep -E '(^|/)dispatchkey\.k?o$$' $(O)/modules.order >modules.order

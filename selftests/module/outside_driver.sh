@@ -38,7 +38,7 @@ if [ -n "$load" ]; then
 	need_module dispatchkey
 fi
 tests=0
-[ -z "$build" ] || tests=16
+[ -z "$build" ] || tests=18
 [ -z "$load" ] || tests=$((tests + 7))
 plan $tests
 
@@ -81,6 +81,17 @@ if [ -n "$build" ]; then
 		make_in "$st_top" modules_install "${place[@]}"
 	like "make modules_install prints the command to type after depmod failed" \
 		"*type \"depmod $kver\" as root*" "$(cat "$st_log")"
+
+	# The build folder of another kernel.
+	mkdir -p "$st_tmp/other/include/generated"
+	: >"$st_tmp/other/Makefile"
+	echo '#define UTS_RELEASE "0.1.2-other"' >"$st_tmp/other/include/generated/utsrelease.h"
+	refused "make modules_install for another kernel than make modules fails" \
+		make_in "$st_top" modules_install DESTDIR="$st_tmp/none" KDIR="$st_tmp/other" \
+		O="$dir/build"
+	like "make modules_install prints that the module was built for another kernel" \
+		"*built for another kernel than 0.1.2-other*make modules KDIR=$st_tmp/other*" \
+		"$(cat "$st_log")"
 
 	cp -L "$sample/my.c" "$driver/my.c"
 	sed "s|/usr/src/dispatchkey|$dest&|" "$sample/Makefile" >"$driver/Makefile"
