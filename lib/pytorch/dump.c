@@ -191,16 +191,28 @@ static const char *argument_end(const char *s)
 	return s;
 }
 
-/* Returns the text after @close if @s begins with @open; otherwise @s. */
+static bool is_space(char c)
+{
+	return c && (u8)c <= ' ';
+}
+
+static const char *skip_space(const char *s)
+{
+	while (is_space(*s))
+		s++;
+	return s;
+}
+
+/* Skips white space and, if @open follows, the text up to @close and more white space. */
 static const char *skip(const char *s, char open, char close)
 {
-	const char *end = s;
+	const char *begin = skip_space(s), *end = begin;
 
-	if (*s != open)
-		return s;
+	if (*begin != open)
+		return begin;
 	while (*end && *end != close)
 		end++;
-	return *end ? end + 1 : s;
+	return *end ? skip_space(end + 1) : begin;
 }
 
 /*
@@ -215,13 +227,14 @@ static bool is_dispatched_on(const char *s)
 		s++;
 		word++;
 	}
-	if (*word)
+	if (*word || !(is_space(*s) || *s == '(' || *s == '?' || *s == '['))
 		return false;
 	s = skip(s, '(', ')');
 	if (*s == '?')
 		s = skip(s + 1, '(', ')');
 	s = skip(s, '[', ']');
-	return *skip(s, '(', ')') == ' ';
+	s = skip(s, '(', ')');
+	return *s != '[' && *s != '?';
 }
 
 /*
@@ -237,9 +250,9 @@ static u64 argument_mask(const char *schema)
 	while (*schema && *schema != '(')
 		schema++;
 	while (*schema && *schema != ')') {
-		for (schema++; *schema == ' '; schema++)
-			;
-		if (*schema != '*')
+		schema = skip_space(schema + 1);
+		/* neither "*" nor "..." is an argument */
+		if (*schema != '*' && *schema != '.')
 			mask = mask << 1 | is_dispatched_on(schema);
 		schema = argument_end(schema);
 	}

@@ -143,6 +143,38 @@ static void extractor(void)
 	CHECK_STR(text + 65 + strlen(set), "\n");
 }
 
+/* The digits do not depend on white space, and "..." is no argument. */
+static void extractor_of_schemas(void)
+{
+	static const struct {
+		const char *schema;
+		const char *digits;
+	} cases[] = {
+		{ "dumps::op(Tensor x, ...) -> ()", "1000" },
+		{ "dumps::op(Tensor x, *, int y, ...) -> ()", "0100" },
+		{ "dumps::op(...) -> ()", "0000" },
+		{ "dumps::op(Tensor\tx,\n\tTensor[]\ny, int\tz) -> ()", "0110" },
+		{ "dumps::op( Tensor(a\t!)  x ,\t*, Tensor?[]  y ) -> ()", "1100" },
+		{ "dumps::op(Tensor?\tx, Tensor[]?\ty, Tensor[][]\tz) -> ()", "0010" },
+	};
+	static struct dk_op_decl ops[ARRAY_SIZE(cases)];
+	unsigned int i;
+
+	t_open("v1", 0);
+	t_join(&me, "dumps");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ops[i] = t_decl("dumps::op");
+		ops[i].schema = cases[i].schema;
+		CHECK_OK(dk_op_define(&me, &ops[i], 0, &t_why));
+		op = t_get("dumps::op");
+		dk_op_dump_extractor(op, text, sizeof(text));
+		if (!CHECK(!memcmp(text, cases[i].digits, 4)) ||
+		    !CHECK_INT(strspn(text + 4, "0"), 60))
+			t_note("%s", cases[i].schema);
+		CHECK_OK(dk_op_undefine(&me, "dumps::op", &t_why));
+	}
+}
+
 /* Checks both forms of the text. The name of a private backend is in lower case. */
 static void missing(void)
 {
@@ -322,5 +354,5 @@ static void many_in_order(void)
 	t_close();
 }
 
-T_SUITE(dumps, T(state_and_table), T(tables), T(extractor), T(missing), T(queries),
-	T(lists), T(many_in_order));
+T_SUITE(dumps, T(state_and_table), T(tables), T(extractor), T(extractor_of_schemas),
+	T(missing), T(queries), T(lists), T(many_in_order));
