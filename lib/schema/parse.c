@@ -38,7 +38,7 @@ static bool is_digit(char c)
 
 static bool is_space(char c)
 {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* Copies the word at @at for a message, or the character if there is no word. */
@@ -101,15 +101,30 @@ static bool take(struct parser *p, const char *word)
 	return true;
 }
 
+/* Copies a part of a string into the memory of the schema. */
+static void append(struct parser *p, const char *from, const char *to)
+{
+	memcpy(p->chars, from, to - from);
+	p->chars += to - from;
+}
+
 /* Copies a string into the memory of the schema. */
 static const char *keep(struct parser *p, const char *from, const char *to)
 {
 	char *text = p->chars;
 
-	memcpy(text, from, to - from);
-	text[to - from] = 0;
-	p->chars += to - from + 1;
+	append(p, from, to);
+	*p->chars++ = 0;
 	return text;
+}
+
+/* Takes a word that joins two names, and copies it. */
+static bool take_joint(struct parser *p, const char *word)
+{
+	if (!take(p, word))
+		return false;
+	append(p, p->at - strlen(word), p->at);
+	return true;
 }
 
 /* Skips the rest of a name, after its first letter. */
@@ -137,17 +152,17 @@ static int take_dotted(struct parser *p, const char **name)
 {
 	const char *from;
 
-	skip_space(p);
-	from = p->at;
-	while (is_letter(*p->at)) {
+	*name = p->chars;
+	do {
+		skip_space(p);
+		from = p->at;
+		if (!is_letter(*from))
+			return expected(p, "a type");
 		skip_name(p);
-		if (*p->at != '.' || !is_letter(p->at[1])) {
-			*name = keep(p, from, p->at);
-			return 0;
-		}
-		p->at++;
-	}
-	return expected(p, "a type");
+		append(p, from, p->at);
+	} while (take_joint(p, "."));
+	*p->chars++ = 0;
+	return 0;
 }
 
 static int take_size(struct parser *p, u32 *size)
@@ -178,37 +193,33 @@ static struct dk_type *new_type(struct parser *p, enum dk_type_kind kind)
 	return t;
 }
 
-/* Parses alias sets joined by "|", or "*". */
+/* Parses alias sets joined by "|". The last one may be "*". */
 static int take_sets(struct parser *p, const char **sets)
 {
 	const char *from;
 
-	skip_space(p);
-	from = p->at;
-	if (*from == '*') {
-		p->at++;
-		*sets = keep(p, from, p->at);
-		return 0;
-	}
-	while (is_letter(*p->at)) {
-		skip_name(p);
-		if (*p->at != '|') {
-			*sets = keep(p, from, p->at);
-			return 0;
-		}
-		p->at++;
-	}
-	return expected(p, "an alias set");
+	*sets = p->chars;
+	do {
+		skip_space(p);
+		from = p->at;
+		if (*from == '*')
+			p->at++;
+		else if (is_letter(*from))
+			skip_name(p);
+		else
+			return expected(p, "an alias set");
+		append(p, from, p->at);
+	} while (*from != '*' && take_joint(p, "|"));
+	*p->chars++ = 0;
+	return 0;
 }
 
 static int take_alias(struct parser *p, struct dk_type *t)
 {
 	int err;
 
-	/* no skip_space(): an annotation follows its type directly */
-	if (*p->at != '(')
+	if (!take(p, "("))
 		return 0;
-	p->at++;
 	err = take_sets(p, &t->before);
 	if (err)
 		return err;
@@ -268,8 +279,7 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 	err = take_dotted(p, &(*t)->name);
 	if (err)
 		return err;
-	if (is_generic((*t)->name) && *p->at == '(') {
-		p->at++;
+	if (is_generic((*t)->name) && take(p, "(")) {
 		(*t)->kind = DK_TYPE_GENERIC;
 		*opens = true;
 	} else if (!is_known((*t)->name)) {
@@ -298,13 +308,11 @@ static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 	int err = take_alias(p, *t);
 
 	while (!err) {
-		if (*p->at == '?') {
-			p->at++;
+		if (take(p, "?")) {
 			err = wrap_type(p, t, DK_TYPE_OPTIONAL, height);
-		} else if (*p->at == '[') {
+		} else if (take(p, "[")) {
 			u32 size = 0;
 
-			p->at++;
 			err = take_size(p, &size);
 			if (!err && !take(p, "]"))
 				err = expected(p, "\"]\"");
@@ -688,9 +696,12 @@ static int take_returns(struct parser *p)
 
 static int take_overload(struct parser *p)
 {
-	const char *from = p->at;
-	int err = take_name(p, &p->s->overload, "the overload's name");
+	const char *from;
+	int err;
 
+	skip_space(p);
+	from = p->at;
+	err = take_name(p, &p->s->overload, "the overload's name");
 	if (!err && (dkc_streq(p->s->overload, "default") ||
 		     (p->s->overload[0] == '_' && p->s->overload[1] == '_'))) {
 		p->at = from;
@@ -702,28 +713,29 @@ static int take_overload(struct parser *p)
 /* Parses the name of the operator. An inferred schema has no name. */
 static int take_op_name(struct parser *p)
 {
-	const char *from;
+	const char *from, *overload, *name = p->chars;
+	bool has_namespace = false;
 
 	skip_space(p);
-	from = p->at;
-	if (*from == '(')
+	if (*p->at == '(')
 		return 0;
-	if (!is_letter(*from))
-		return expected(p, "the operator's name");
-	skip_name(p);
-	if (p->at[0] == ':' && p->at[1] == ':') {
-		p->at += 2;
-		if (!is_letter(*p->at))
+	for (;;) {
+		from = p->at;
+		if (!is_letter(*from))
 			return expected(p, "the operator's name");
 		skip_name(p);
+		append(p, from, p->at);
+		if (has_namespace || !take_joint(p, "::"))
+			break;
+		has_namespace = true;
+		skip_space(p);
 	}
-	p->s->name = keep(p, from, p->at);
-	if (*p->at == '.') {
-		p->at++;
-		if (take_overload(p))
-			return -EINVAL;
-	}
-	if (p->at - from >= DK_NAME_MAX)
+	*p->chars++ = 0;
+	p->s->name = name;
+	if (take(p, ".") && take_overload(p))
+		return -EINVAL;
+	overload = p->s->overload;
+	if (strlen(name) + (*overload ? 1 + strlen(overload) : 0) >= DK_NAME_MAX)
 		return dkc_refuse(p->why, DK_WHY_BAD_NAME, p->s->name);
 	return 0;
 }

@@ -92,6 +92,11 @@ static void printed(void)
 		{ "(Tensor _0) -> Tensor _0", "(Tensor _0) -> Tensor _0" },
 		{ "f(int a, *, int b) -> ()", "f(int a, *, int b) -> ()" },
 		{ "f(*, int b, ...) -> ()", "f(*, int b, ...) -> ()" },
+		{ " a :: f . out ( Tensor (a | b! -> *) [] ? x ) -> Tensor ( a )\v[ 2 ] y",
+		  "a::f.out(Tensor(a|b! -> *)[]? x) -> Tensor(a)[2] y" },
+		{ "f(Dict (str, int) x,\f__torch__ . torch.\nclasses . ns . c y) -> Future (int) ?",
+		  "f(Dict(str, int) x, __torch__.torch.classes.ns.c y) -> Future(int)?" },
+		{ "f(Tensor(a|*) x) -> ()", "f(Tensor(a|*) x) -> ()" },
 	};
 	char text[128];
 	unsigned int i;
