@@ -466,22 +466,42 @@ static unsigned int word_kind(const char *from, size_t len)
 	       IS_NUMBER_NAME : 0;
 }
 
+static const char *skip_digits(const char *s)
+{
+	while (is_digit(*s))
+		s++;
+	return s;
+}
+
+/* Returns the kind of a number such as -1, .5, 1e-05 or 2j, or 0 if it is not a number. */
 static unsigned int skip_number(struct parser *p)
 {
+	const char *s = p->at + (*p->at == '-');
 	unsigned int kind = IS_INTEGER;
 
-	p->at += *p->at == '-';
-	if (!is_digit(*p->at) && !(*p->at == '.' && is_digit(p->at[1])))
+	if (!is_digit(s[*s == '.']))
 		return 0;
-	for (;; p->at++) {
-		if (*p->at == 'j')
-			kind = IS_IMAGINARY;
-		else if (kind == IS_INTEGER && (*p->at == '.' || (*p->at | ' ') == 'e'))
-			kind = IS_REAL;
-		if (!is_digit(*p->at) && !is_letter(*p->at) && *p->at != '.' &&
-		    !((*p->at == '-' || *p->at == '+') && (p->at[-1] | ' ') == 'e'))
-			return kind;
+	s = skip_digits(s);
+	if (*s == '.') {
+		kind = IS_REAL;
+		s = skip_digits(s + 1);
 	}
+	if ((*s | ' ') == 'e') {
+		kind = IS_REAL;
+		s += 1 + (s[1] == '-' || s[1] == '+');
+		if (!is_digit(*s))
+			return 0;
+		s = skip_digits(s);
+	}
+	if (*s == 'j') {
+		kind = IS_IMAGINARY;
+		s++;
+	}
+	/* as in 1a or 1.5.5 */
+	if (is_letter(*s) || is_digit(*s) || *s == '.')
+		return 0;
+	p->at = s;
+	return kind;
 }
 
 /* Parses a number, a word or a string that is of one of @kinds. */

@@ -187,6 +187,7 @@ static void types_and_defaults(void)
 		"f(Device? a=1, Stream? b=None, Any? c=None, Dict(int, int)? d=None) -> ()",
 		"f(int[2] a=1, int[] b=[], int[2] c=[1, 2, 3], float[] d=[1, .5]) -> ()",
 		"f(bool[2] a=True, bool[] b=[False], ScalarType[] c=[1, long]) -> ()",
+		"f(float a=1., float b=-.5, float c=1E5, float d=1.5e+05, complex e=2.e-1j) -> ()",
 		"f(complex[] a=[1j], SymInt[2] b=-1, int[]? c=1, Tensor[]? d=None) -> ()",
 	};
 	unsigned int i;
@@ -209,6 +210,15 @@ static void types_and_defaults(void)
 	refused("f(Device x=cpu) -> ()", "column 12: \"cpu\" instead of a string");
 	refused("f(int x=foo) -> ()", "column 9: \"foo\" instead of a value");
 	refused("f(int x=+1) -> ()", "column 9: \"+\" instead of a value");
+	refused("f(int x=3a) -> ()", "column 9: \"3a\" instead of a value");
+	refused("f(int x=1_000) -> ()", "column 9: \"1_000\" instead of a value");
+	refused("f(int x=0x10) -> ()", "column 9: \"0x10\" instead of a value");
+	refused("f(float x=1.5.5) -> ()", "column 11: \"1\" instead of a value");
+	refused("f(float x=1e) -> ()", "column 11: \"1e\" instead of a value");
+	refused("f(float x=1e+) -> ()", "column 11: \"1e\" instead of a value");
+	refused("f(float x=-.) -> ()", "column 11: \"-\" instead of a value");
+	refused("f(complex x=1jj) -> ()", "column 13: \"1jj\" instead of a value");
+	refused("f(int[] x=[1, 2b]) -> ()", "column 15: \"2b\" instead of an integer");
 	refused("f(int x=[1]) -> ()", "column 9: \"[\" instead of a value");
 	refused("f(bool x=true) -> ()", "column 10: \"true\" instead of a value");
 	refused("f(int[]? x=[]) -> ()", "column 12: \"[\" instead of a value");
