@@ -118,7 +118,7 @@ static const char *keep(struct parser *p, const char *from, const char *to)
 	return text;
 }
 
-/* Takes a word that joins two names, and copies it. */
+/* Takes a word, such as one that joins two names, and copies it. */
 static bool take_joint(struct parser *p, const char *word)
 {
 	if (!take(p, word))
@@ -134,16 +134,39 @@ static void skip_name(struct parser *p)
 		p->at++;
 }
 
-static int take_name(struct parser *p, const char **name, const char *what)
+/* Words that PyTorch's lexer does not accept as names. */
+static bool is_keyword(const char *word)
 {
-	const char *from;
+	return DKC_IS_ANY_OF(word, "and", "as", "assert", "break", "class", "continue", "def",
+			     "del", "elif", "else", "for", "global", "if", "import", "in",
+			     "is", "not", "or", "pass", "raise", "return", "while", "with",
+			     "Ellipsis", "False", "None", "NoneType", "True");
+}
+
+/* Takes a name or a part of one, and copies it. */
+static int take_word(struct parser *p, const char *what)
+{
+	const char *from, *word = p->chars;
 
 	skip_space(p);
 	from = p->at;
-	if (!is_letter(*from))
-		return expected(p, what);
-	skip_name(p);
-	*name = keep(p, from, p->at);
+	if (is_letter(*from)) {
+		skip_name(p);
+		append(p, from, p->at);
+		*p->chars = 0;
+		if (!is_keyword(word))
+			return 0;
+		p->at = from;
+	}
+	return expected(p, what);
+}
+
+static int take_name(struct parser *p, const char **name, const char *what)
+{
+	*name = p->chars;
+	if (take_word(p, what))
+		return -EINVAL;
+	*p->chars++ = 0;
 	return 0;
 }
 
@@ -196,20 +219,13 @@ static struct dk_type *new_type(struct parser *p, enum dk_type_kind kind)
 /* Parses alias sets joined by "|". The last one may be "*". */
 static int take_sets(struct parser *p, const char **sets)
 {
-	const char *from;
-
 	*sets = p->chars;
 	do {
-		skip_space(p);
-		from = p->at;
-		if (*from == '*')
-			p->at++;
-		else if (is_letter(*from))
-			skip_name(p);
-		else
-			return expected(p, "an alias set");
-		append(p, from, p->at);
-	} while (*from != '*' && take_joint(p, "|"));
+		if (take_joint(p, "*"))
+			break;
+		if (take_word(p, "an alias set"))
+			return -EINVAL;
+	} while (take_joint(p, "|"));
 	*p->chars++ = 0;
 	return 0;
 }
@@ -249,13 +265,15 @@ static bool begins(const char *s, const char *prefix)
 /* True for PyTorch's types, and for any name in lower case, which may be a type variable. */
 static bool is_known(const char *name)
 {
-	const char *s = name;
+	unsigned int dots = 0;
+	const char *s;
 
-	while (*s && *s != '.')
-		s++;
-	if (*s)
-		return begins(name, "__torch__.torch.classes.");
-	return (*name >= 'a' && *name <= 'z') ||
+	for (s = name; *s; s++)
+		dots += *s == '.';
+	/* the class has a namespace and a name */
+	if (dots)
+		return dots == 4 && begins(name, "__torch__.torch.classes.");
+	return (*name >= 'a' && *name <= 'z' && !is_keyword(name)) ||
 	       DKC_IS_ANY_OF(name, "Tensor", "Generator", "Dimname", "ScalarType",
 			     "Layout", "MemoryFormat", "Storage", "QScheme", "Quantizer",
 			     "ConstQuantizerPtr", "Device", "DeviceIndex", "Stream",
@@ -733,23 +751,14 @@ static int take_overload(struct parser *p)
 /* Parses the name of the operator. An inferred schema has no name. */
 static int take_op_name(struct parser *p)
 {
-	const char *from, *overload, *name = p->chars;
-	bool has_namespace = false;
+	const char *overload, *name = p->chars;
 
 	skip_space(p);
 	if (*p->at == '(')
 		return 0;
-	for (;;) {
-		from = p->at;
-		if (!is_letter(*from))
-			return expected(p, "the operator's name");
-		skip_name(p);
-		append(p, from, p->at);
-		if (has_namespace || !take_joint(p, "::"))
-			break;
-		has_namespace = true;
-		skip_space(p);
-	}
+	if (take_word(p, "the operator's name") ||
+	    (take_joint(p, "::") && take_word(p, "the operator's name")))
+		return -EINVAL;
 	*p->chars++ = 0;
 	p->s->name = name;
 	if (take(p, ".") && take_overload(p))

@@ -181,6 +181,7 @@ static void types_and_defaults(void)
 		"f(DeviceIndex a, Stream b, Scalar c, SymInt d, SymFloat e, SymBool f) -> ()",
 		"f(None a, NoneType b, Capsule c, Any d, AnyClassType e, AnyEnumType g) -> ()",
 		"f(__torch__.torch.classes.quantized.Conv x) -> ()",
+		"f(int from, int lambda, int try, int none, inf is_, Tensor(in_) x) -> ()",
 		"f(Tensor a=None, Tensor? b=1, Generator c=None, Device d=\"cpu\") -> ()",
 		"f(int a=\"a\", int b=1.5, int c=None, int d=Mean, bool e=1, str f=1) -> ()",
 		"f(int a=1j, float b=True, Scalar c=None, ScalarType d=float) -> ()",
@@ -200,6 +201,18 @@ static void types_and_defaults(void)
 	refused("f(Dict(Tensr, int) x) -> ()", "column 8: \"Tensr\" instead of a known type");
 	refused("f(Dict x) -> ()", "column 3: \"Dict\" instead of a known type");
 	refused("f(Float x) -> ()", "column 3: \"Float\" instead of a known type");
+	refused("f(class x) -> ()", "column 3: \"class\" instead of a known type");
+	refused("f(int class) -> ()", "column 7: \"class\" instead of the argument's name");
+	refused("f(int None=1) -> ()", "column 7: \"None\" instead of the argument's name");
+	refused("f() -> (int x, int in)", "column 20: \"in\" instead of a name");
+	refused("in::f() -> ()", "column 1: \"in\" instead of the operator's name");
+	refused("a::if() -> ()", "column 4: \"if\" instead of the operator's name");
+	refused("a::f.is() -> ()", "column 6: \"is\" instead of the overload's name");
+	refused("f(Tensor(as) x) -> ()", "column 10: \"as\" instead of an alias set");
+	refused("f(__torch__.torch.classes.Conv x) -> ()",
+		"column 3: \"__torch__\" instead of a known type");
+	refused("f(__torch__.torch.classes.a.b.c x) -> ()",
+		"column 3: \"__torch__\" instead of a known type");
 	refused("f(foo.bar x) -> ()", "column 3: \"foo\" instead of a known type");
 	refused("f(int x=1, ...) -> ()",
 		"column 15: a schema with \"...\" cannot have default values");
