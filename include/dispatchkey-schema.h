@@ -219,8 +219,8 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
  * Compares the numbers and types of arguments and returns. Ignores names, default
  * values, alias sets and list sizes. A declared SymInt, SymFloat or SymBool also
  * matches an inferred int, float or bool, respectively. ScalarType, Layout,
- * MemoryFormat and QScheme count as int. See PyTorch's findSchemaDifferences(), and
- * SEMANTICS 7.5 and 11.2.
+ * MemoryFormat, QScheme, DeviceIndex and ConstQuantizerPtr count as int, Dimname as str,
+ * and None as NoneType. See PyTorch's findSchemaDifferences(), and SEMANTICS 7.5 and 11.2.
  *
  * Context: Userspace.
  * Return: 0 or -EPROTOTYPE.
@@ -249,7 +249,7 @@ enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s);
  *
  * * Tensor and Tensor?: DK_ARG_OBJECT; lists of them: DK_ARG_LIST
  * * Generator and Generator?: DK_ARG_GENERATOR
- * * int and the enumerations: DK_ARG_INT of 64 bits
+ * * int, DeviceIndex and the enumerations: DK_ARG_INT of 64 bits
  * * bool: DK_ARG_BOOL; float: DK_ARG_DOUBLE; str and str?: DK_ARG_STRING
  * * all others: DK_ARG_POINTER, NULL or a pointer whose meaning caller and function
  *   define

@@ -65,11 +65,15 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	return dkc_accept(why);
 }
 
-/* Returns the name of a type in an inferred schema, in which enumerations are ints. */
+/* Returns the name of a type in an inferred schema, in which for example enumerations are ints. */
 static const char *real_name(const char *name)
 {
-	return DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme") ?
-	       "int" : name;
+	if (DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme", "DeviceIndex",
+			  "ConstQuantizerPtr"))
+		return "int";
+	if (dkc_streq(name, "Dimname"))
+		return "str";
+	return dkc_streq(name, "None") ? "NoneType" : name;
 }
 
 static bool names_fit(const char *declared, const char *inferred)

@@ -43,7 +43,7 @@ static u32 kind_of(const struct dk_type *t)
 	if (t->kind != DK_TYPE_NAME)
 		return pointer_kind(t);
 	if (DKC_IS_ANY_OF(t->name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
-			  "QScheme"))
+			  "QScheme", "DeviceIndex"))
 		return DK_ARG_INT;
 	if (DKC_IS_ANY_OF(t->name, "bool", "SymBool"))
 		return DK_ARG_BOOL;

@@ -312,6 +312,9 @@ static void compare(void)
 	compared("f(SymInt[] x, ScalarType? t) -> SymBool", "(int[] _0, int? _1) -> bool _0",
 		 DK_WHY_NONE, "");
 	compared("f(SymInt x) -> ()", "(SymInt _0) -> ()", DK_WHY_NONE, "");
+	compared("f(DeviceIndex x, Dimname[]? y, ConstQuantizerPtr z) -> None",
+		 "(int _0, str[]? _1, int _2) -> NoneType _0", DK_WHY_NONE, "");
+	compared("f(str x) -> ()", "(int _0) -> ()", DK_WHY_SCHEMA_ARG, "1: str vs int");
 	/* refuses: dk_schema_compare EPROTOTYPE SCHEMA_NUM_ARGS */
 	compared("f(Tensor x, Tensor y) -> Tensor", "(Tensor _0) -> Tensor _0",
 		 DK_WHY_SCHEMA_NUM_ARGS, "2 vs 1");
@@ -417,6 +420,20 @@ static int sum_boxed(struct dk_call *c, void *args)
 	return 0;
 }
 
+static void integers_of_a_declaration(void)
+{
+	struct dk_schema *s = parse("f(int a, SymInt b, DeviceIndex c, Layout d) -> ()");
+	struct dk_op_decl *decl;
+	unsigned int i;
+
+	if (!s || !CHECK_OK(dk_schema_decl(s, &decl, &t_why)))
+		return;
+	for (i = 0; i < decl->num_params; i++)
+		CHECK_INT(decl->param[i].kind, DK_ARG_INT);
+	dk_schema_decl_free(decl);
+	dk_schema_free(s);
+}
+
 static void declaration_of_a_schema(void)
 {
 	struct dk_schema *s = parse("schema::sum.of(Tensor x, bool b, int i, float f, str? s, "
@@ -493,4 +510,5 @@ T_SUITE(schema,
 	T(compare),
 	T(alias_analysis),
 	T(parameters_of_another_schema),
+	T(integers_of_a_declaration),
 	T(declaration_of_a_schema));
