@@ -46,6 +46,16 @@ static char *put_full(char *to, const struct dkc_library *l, const char *text,
 	return to + len + 1;
 }
 
+/* Returns the schema of a declaration without the white space before it, or NULL. */
+static const char *schema_of(const struct dk_op_decl *decl)
+{
+	const char *schema = decl ? decl->schema : NULL;
+
+	while (schema && *schema && (u8)*schema <= ' ')
+		schema++;
+	return schema;
+}
+
 /* Returns the length of a name, or of the name in a schema. */
 static size_t name_len(const char *text)
 {
@@ -62,7 +72,7 @@ static size_t name_len(const char *text)
 static int entry_check(const struct dkc_library *l, const struct dk_op_decl *decl,
 		       const struct dk_impl *impl, const char *name, struct dk_diag *why)
 {
-	const char *end = ns_end(name);
+	const char *end = ns_end(name), *schema = schema_of(decl);
 
 	if (impl && impl->size != sizeof(*impl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
@@ -72,8 +82,8 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
 	if (!ns_fits(l, name))
 		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, name, l->pub);
-	if (decl->schema && !ns_fits(l, decl->schema))
-		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, decl->schema, l->pub);
+	if (schema && !ns_fits(l, schema))
+		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, schema, l->pub);
 	/* the name consists only of a namespace */
 	if (!name_len(end ? end + 2 : name))
 		return dkc_lib_refuse(why, DK_WHY_BAD_NAME, name, l->pub);
@@ -104,8 +114,7 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 {
 	const char *inferred = infer && impl && decl && !decl->schema ?
 			       impl->schema : NULL;
-	const char *schema = decl ? decl->schema : NULL;
-	const char *name = decl ? decl->name : NULL;
+	const char *name = decl ? decl->name : NULL, *schema = schema_of(decl);
 	size_t len, schema_len;
 	struct dkc_entry *e;
 

@@ -414,6 +414,26 @@ static void schema_mismatch_is_refused(void)
 	close();
 }
 
+/* A schema may begin with white space, as string literals of several lines do. */
+static void white_space_before_a_schema(void)
+{
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl decl = t_decl(NULL), full = t_decl("full"), wrong = t_decl(NULL);
+
+	open();
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	decl.schema = "\n\top(Tensor x) -> Tensor";
+	CHECK_OK(dk_library_def(&lib, &decl, 0, NULL, &t_why));
+	full.schema = " \r\nns::full(Tensor x) -> Tensor";
+	CHECK_OK(dk_library_def(&lib, &full, 0, NULL, &t_why));
+	CHECK_STR(route_label_of("ns::op"), "-ENOSYS");
+	CHECK_STR(route_label_of("ns::full"), "-ENOSYS");
+	wrong.schema = "\n";
+	CHECK_INT(dk_library_def(&lib, &wrong, 0, NULL, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_NAME);
+	close();
+}
+
 /* Namespaces with a common beginning are different namespaces. */
 static void namespaces_with_a_common_beginning(void)
 {
@@ -438,4 +458,5 @@ T_SUITE(library,
 	T(error_names_both_signatures),
 	T(namespaces_with_a_common_beginning),
 	T(function_keeps_its_signature), T(class_of_a_held_operator_is_fixed),
-	T(schema_mismatch_is_refused));
+	T(schema_mismatch_is_refused),
+	T(white_space_before_a_schema));
