@@ -25,8 +25,14 @@ class Argument:
 
     @property
     def is_dispatched(self) -> bool:
-        """Whether a call dispatches on it: on a Tensor, or on each Tensor of a list."""
-        return re.match(r"Tensor\b", self.type) is not None
+        """Whether a call dispatches on it: on a Tensor, or on each Tensor of a list.
+
+        >>> schema = Schema("f(Tensor? x, Tensor(a!)[] y, Tensor[]? z, Tensor[][] w) -> ()")
+        >>> [a.is_dispatched for a in schema.arguments]
+        [True, True, False, False]
+        """
+        kind = re.sub(r"\(.*?\)", "", self.type)
+        return re.fullmatch(r"Tensor\??(\[\d*\])?", kind) is not None
 
     def _takes_name(self, value: object) -> bool:
         """Whether the argument takes this value as the name of an enumerator.
