@@ -62,7 +62,7 @@ struct dk_type {
  * struct dk_schema_arg - an argument or a return
  * @type: its type
  * @name: its name; empty for a return without one
- * @value: the default value as its original text, or NULL
+ * @value: the default value as it is written, except for white space in a list; or NULL
  * @keyword_only: whether it follows the ``*``
  */
 struct dk_schema_arg {

@@ -101,21 +101,11 @@ static bool take(struct parser *p, const char *word)
 	return true;
 }
 
-/* Copies a part of a string into the memory of the schema. */
+/* Copies a string or a part of one into the memory of the schema. */
 static void append(struct parser *p, const char *from, const char *to)
 {
 	memcpy(p->chars, from, to - from);
 	p->chars += to - from;
-}
-
-/* Copies a string into the memory of the schema. */
-static const char *keep(struct parser *p, const char *from, const char *to)
-{
-	char *text = p->chars;
-
-	append(p, from, to);
-	*p->chars++ = 0;
-	return text;
 }
 
 /* Takes a word, such as one that joins two names, and copies it. */
@@ -522,7 +512,7 @@ static unsigned int skip_number(struct parser *p)
 	return kind;
 }
 
-/* Parses a number, a word or a string that is of one of @kinds. */
+/* Parses and copies a number, a word or a string that is of one of @kinds. */
 static int take_constant(struct parser *p, unsigned int kinds, const char *what)
 {
 	const char *from;
@@ -542,8 +532,10 @@ static int take_constant(struct parser *p, unsigned int kinds, const char *what)
 	} else {
 		kind = skip_number(p);
 	}
-	if (kind & kinds)
+	if (kind & kinds) {
+		append(p, from, p->at);
 		return 0;
+	}
 	p->at = from;
 	return expected(p, what);
 }
@@ -574,20 +566,24 @@ static int take_element(struct parser *p, const char *type)
 
 static int take_list(struct parser *p, const struct dk_type *t)
 {
+	static const char separator[2] = { ',', ' ' };
 	int err;
 
 	if (!is_list_type(t->first))
 		return invalid(p, "a list of this type cannot have a default value");
-	if (!take(p, "["))
+	if (!take_joint(p, "["))
 		return t->size ? take_element(p, t->first->name) : expected(p, "\"[\"");
-	if (take(p, "]"))
+	if (take_joint(p, "]"))
 		return 0;
-	do {
+	for (;;) {
 		err = take_element(p, t->first->name);
 		if (err)
 			return err;
-	} while (take(p, ","));
-	return take(p, "]") ? 0 : expected(p, "\",\" or \"]\" in a list");
+		if (!take(p, ","))
+			break;
+		append(p, separator, separator + sizeof(separator));
+	}
+	return take_joint(p, "]") ? 0 : expected(p, "\",\" or \"]\" in a list");
 }
 
 /*
@@ -643,7 +639,6 @@ static int check_default(struct parser *p, const struct dk_schema_arg *arg,
 static int take_arg(struct parser *p, bool keyword_only, bool *seen_default)
 {
 	struct dk_schema_arg *arg = new_arg(p);
-	const char *from;
 	int err;
 
 	if (!arg)
@@ -653,11 +648,9 @@ static int take_arg(struct parser *p, bool keyword_only, bool *seen_default)
 	if (!err)
 		err = take_name(p, &arg->name, "the argument's name");
 	if (!err && take(p, "=")) {
-		skip_space(p);
-		from = p->at;
+		arg->value = p->chars;
 		err = take_default(p, arg->type);
-		if (!err)
-			arg->value = keep(p, from, p->at);
+		*p->chars++ = 0;
 	}
 	return err ? err : check_default(p, arg, seen_default);
 }
@@ -787,7 +780,7 @@ static int take_schema(struct parser *p)
  * Computes upper limits from the characters of the text, and allocates the schema. Each argument or
  * return, except the first, follows a comma. Each type belongs to an argument or return, follows a
  * comma or a parenthesis, or is made by "(", "[" or "?". Each string is a part of the text,
- * followed by a NUL.
+ * followed by a NUL, and has at most one more space for each comma in it.
  */
 static int allocate(struct parser *p)
 {

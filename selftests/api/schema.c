@@ -97,6 +97,8 @@ static void printed(void)
 		{ "f(Dict (str, int) x,\f__torch__ . torch.\nclasses . ns . c y) -> Future (int) ?",
 		  "f(Dict(str, int) x, __torch__.torch.classes.ns.c y) -> Future(int)?" },
 		{ "f(Tensor(a|*) x) -> ()", "f(Tensor(a|*) x) -> ()" },
+		{ "f(int[] x=[-2,-1], int[2] y=[ 1 ,\n2,long ], int[] z=[ ]) -> ()",
+		  "f(int[] x=[-2, -1], int[2] y=[1, 2, long], int[] z=[]) -> ()" },
 	};
 	char text[128];
 	unsigned int i;
