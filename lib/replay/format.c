@@ -343,6 +343,18 @@ static bool is_one_without_device(struct dk_format *t)
 	return t->num_objects == 1 && !obj.device;
 }
 
+/* Puts the bits of the merged set that the layout does not have. Calls ignore them. */
+static void put_beyond(struct dk_format *t)
+{
+	unsigned int n = dk_layout_backends(t->layout) + dk_layout_functionalities(t->layout) - 1;
+	u64 beyond = t->explain->merged.bits & ~0ULL << n;
+
+	if (!beyond)
+		return;
+	put_bits(t, "- mask", beyond);
+	put(t, "bits that the layout does not have\n");
+}
+
 void dk_format_begin(struct dk_format *t)
 {
 	const struct dk_explain *ex = t->explain;
@@ -354,6 +366,7 @@ void dk_format_begin(struct dk_format *t)
 	put_set(t, "+ included", ex->included);
 	put_set(t, "- excluded", ex->excluded);
 	put_set(t, "= merged", ex->merged);
+	put_beyond(t);
 }
 
 /* Returns the key that the effective set selects, even if a trimmed table lacks its entry. */
