@@ -217,6 +217,12 @@ static int listen(struct live *v, struct dk_nl_monitor *m)
 		memset(&e, 0, sizeof(e));
 		e.size = sizeof(e);
 		err = dk_nl_monitor_next(m, -1, &e);
+		/*
+		 * The kernel sends no events to a full socket until the socket is empty. So
+		 * without this, further events could be lost that nothing reports.
+		 */
+		if (err == 1 && e.kind == DK_NL_EVENT_LOST)
+			dk_nl_monitor_drain(m);
 		if (err == 1 && !show(v, &e, &status))
 			return status;
 		if (err == -ENODEV)
