@@ -74,13 +74,20 @@ static void set_socket_options(int fd)
 		setsockopt(fd, SOL_NETLINK, options[i], &on, sizeof(on));
 }
 
-/* Opens a new socket and resolves the family, whose ID changes each time the module is loaded. */
-int dkn_connect(struct dk_nl *nl)
+/*
+ * Closes the socket, which may have unread messages. The kernel then ends the dump that it was
+ * sending, which kept the module from being unloaded.
+ */
+void dkn_disconnect(struct dk_nl *nl)
+{
+	nl_socket_free(nl->sk);
+	nl->sk = NULL;
+}
+
+static int connect_new(struct dk_nl *nl)
 {
 	int err;
 
-	nl->is_stale = true;
-	nl_socket_free(nl->sk);
 	nl->sk = nl_socket_alloc();
 	if (!nl->sk)
 		return dkn_error_set(&nl->why, -ENOMEM, "no memory for a netlink socket");
@@ -93,8 +100,19 @@ int dkn_connect(struct dk_nl *nl)
 		return dkn_error_no_family(&nl->why, -ENOENT);
 	if (nl->family < 0)
 		return dkn_error_libnl(&nl->why, nl->family, "cannot find the netlink family");
-	nl->is_stale = false;
 	return 0;
+}
+
+/* Opens a new socket and resolves the family, whose ID changes each time the module is loaded. */
+int dkn_connect(struct dk_nl *nl)
+{
+	int err;
+
+	dkn_disconnect(nl);
+	err = connect_new(nl);
+	if (err)
+		dkn_disconnect(nl);
+	return err;
 }
 
 /* Returns 1 if there is something to read, 0 on timeout, or a negative errno. */
@@ -190,7 +208,7 @@ void dk_nl_close(struct dk_nl *nl)
 {
 	if (!nl)
 		return;
-	nl_socket_free(nl->sk);
+	dkn_disconnect(nl);
 	free(nl);
 }
 

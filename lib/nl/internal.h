@@ -211,9 +211,8 @@ int dkn_error_no_handle(struct dk_nl_error *why);
 /* ---- sockets: handle.c ---------------------------------------------------- */
 
 struct dk_nl {
-	struct nl_sock *sk;
+	struct nl_sock *sk;		/* NULL: connect before the next request */
 	int family;
-	bool is_stale;			/* unread messages may be queued: reconnect first */
 	uint32_t retries;
 	int timeout_ms;			/* -1: none */
 	struct dk_nl_error why;
@@ -225,6 +224,7 @@ struct dk_nl {
 };
 
 int dkn_connect(struct dk_nl *nl);
+void dkn_disconnect(struct dk_nl *nl);
 int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 

@@ -226,7 +226,7 @@ static int transact_once(struct dkn_request *r, int flags)
 	int err;
 
 	dkn_error_clear(&nl->why);
-	if (nl->is_stale) {
+	if (!nl->sk) {
 		err = dkn_connect(nl);
 		if (err)
 			return err;
@@ -234,11 +234,11 @@ static int transact_once(struct dkn_request *r, int flags)
 	err = send_request(r, &p.seq, flags);
 	if (err)
 		return err;
-	nl->is_stale = true;
 	err = receive_answer(r, &p);
-	if (err)
+	if (err) {
+		dkn_disconnect(nl);
 		return err;
-	nl->is_stale = false;
+	}
 	if (p.error)
 		return p.error;
 	err = dkn_error_kernel(&nl->why, &p.ack, nlmsg_hdr(r->msg), r->set);

@@ -256,6 +256,8 @@ TEST(no_answer_in_time)
 	fake.answer = answer_nothing;
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -ETIMEDOUT);
 	EXPECT_STREQ(dk_nl_strerror(nl), "the module did not answer in time");
+	/* an open socket would keep the module from being unloaded */
+	EXPECT_EQ(fake_sockets, 0);
 	fake.answer = answer_well;
 	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	dk_nl_free(info);
