@@ -1182,8 +1182,9 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
  * Call it before you get the state again. The new state includes the changes that the
  * discarded events reported.
  *
- * Context: Does not wait.
- * Return: 0, -ENODEV if the module was unloaded, or an errno of the socket.
+ * Context: Waits for the kernel, but not for events.
+ * Return: 0; -ENODEV if the module was unloaded, even if the message about that was lost;
+ * or an errno of the socket.
  */
 int dk_nl_monitor_drain(struct dk_nl_monitor *monitor);
 

@@ -276,6 +276,20 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
 	return n;
 }
 
+/*
+ * The message that the family was removed may be lost, too. Called when the socket is empty,
+ * because from then on the kernel sends messages to it again.
+ */
+static int check_family(struct dk_nl_monitor *m)
+{
+	int number = find_number(DK_GENL_NAME, NULL);
+
+	if (number < 0 && number != -NLE_OBJ_NOTFOUND)
+		return dkn_error_libnl(&m->nl->why, number, "cannot find the netlink family");
+	m->is_gone = number != m->nl->family;
+	return m->is_gone ? gone(m) : 0;
+}
+
 int dk_nl_monitor_drain(struct dk_nl_monitor *monitor)
 {
 	struct dk_nl_event e;
@@ -291,5 +305,5 @@ int dk_nl_monitor_drain(struct dk_nl_monitor *monitor)
 		n = dkn_receive(monitor->nl, 0);
 	} while (n == 1 || n == -ENOBUFS || n == -EINTR);
 	dkn_error_clear(&monitor->nl->why);
-	return n ? socket_error(monitor, n) : 0;
+	return n ? socket_error(monitor, n) : check_family(monitor);
 }

@@ -153,6 +153,28 @@ TEST(the_module_is_unloaded)
 	close_monitor(m);
 }
 
+/* The receive buffer is full when the family is removed. */
+TEST(the_module_is_unloaded_unnoticed)
+{
+	static const int families[] = { 0, FAKE_FAMILY + 1 };
+	struct dk_nl_event e = { .size = sizeof(e) };
+	struct dk_nl_monitor *m;
+	size_t i;
+
+	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		m = open_monitor();
+		fake_queue_error(ENOBUFS);
+		fake.family = families[i];
+		EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
+		EXPECT_EQ(e.kind, DK_NL_EVENT_LOST);
+		EXPECT_EQ(dk_nl_monitor_drain(m), -ENODEV);
+		EXPECT_STREQ(dk_nl_monitor_why(m)->sentence,
+			     "the dispatchkey module was unloaded");
+		EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), -ENODEV);
+		close_monitor(m);
+	}
+}
+
 /* Other modules are loaded while the monitor is opened. */
 TEST(families_that_register_meanwhile)
 {
