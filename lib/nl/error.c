@@ -154,8 +154,12 @@ static int errno_of(int nlerr)
 	return -EIO;
 }
 
+/* The caller has set the variable errno to 0 before it called libnl. */
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what)
 {
+	/* libnl has no number for some errors of Linux, such as EMFILE */
+	if (nlerr == -NLE_FAILURE && errno)
+		return dkn_error_set(e, -errno, "%s: %s", what, strerror(errno));
 	return dkn_error_set(e, errno_of(nlerr), "%s: %s", what, nl_geterror(nlerr));
 }
 

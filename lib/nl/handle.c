@@ -88,6 +88,7 @@ static int connect_new(struct dk_nl *nl)
 {
 	int err;
 
+	errno = 0;
 	nl->sk = nl_socket_alloc();
 	if (!nl->sk)
 		return dkn_error_set(&nl->why, -ENOMEM, "no memory for a netlink socket");

@@ -41,9 +41,11 @@ static void set_buffer(int fd, __u32 bytes)
  */
 static int find_number(const char *family, const char *group)
 {
-	struct nl_sock *sk = nl_socket_alloc();
+	struct nl_sock *sk;
 	int number;
 
+	errno = 0;
+	sk = nl_socket_alloc();
 	if (!sk)
 		return -NLE_NOMEM;
 	number = genl_connect(sk);

@@ -322,6 +322,21 @@ TEST(a_socket_that_does_not_send)
 	close_nl(nl);
 }
 
+TEST(a_socket_that_does_not_open)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl_monitor *m;
+	struct dk_nl *nl;
+
+	fake_reset();
+	fake.socket_error = EMFILE;
+	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -EMFILE);
+	EXPECT_STREQ(why.sentence, "cannot connect to generic netlink: Too many open files");
+	EXPECT_EQ(dk_nl_monitor_open(NULL, &m, &why), -EMFILE);
+	EXPECT(!nl && !m);
+	EXPECT_EQ(fake_sockets, 0);
+}
+
 /* ---- requests that the client refuses -------------------------------------- */
 
 TEST(a_name_that_is_too_long)

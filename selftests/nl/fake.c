@@ -289,6 +289,10 @@ int socket(int domain, int type, int protocol)
 
 	if (domain != AF_NETLINK)
 		return (int)syscall(SYS_socket, domain, type, protocol);
+	if (fake.socket_error) {
+		errno = fake.socket_error;
+		return -1;
+	}
 	for (i = 0; i < MOST_SOCKETS && sockets[i].last; i++)
 		;
 	fd = i < MOST_SOCKETS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;

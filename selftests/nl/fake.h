@@ -22,6 +22,7 @@ struct fake {
 	const char *module_state;	/* in sysfs; NULL: not loaded */
 	/* called for each request to the family */
 	void (*answer)(const struct nlmsghdr *request);
+	int socket_error;	/* the error of opening a socket; 0: none */
 	int send_error;		/* the error of sending the next request; 0: none */
 	bool is_foreign;	/* queued messages come from another process */
 	bool is_busy;		/* other families are registered during requests */
