@@ -56,11 +56,23 @@ static int find_number(const char *family, const char *group)
 	return number;
 }
 
+/* Returns the number that find_number() returned, or the errno of its error. */
+static int found(struct dk_nl *nl, int number)
+{
+	if (number >= 0)
+		return number;
+	if (number == -NLE_OBJ_NOTFOUND)
+		return dkn_error_no_family(&nl->why, -ENOENT);
+	return dkn_error_libnl(&nl->why, number, "cannot find the netlink family");
+}
+
 static int join(struct dk_nl *nl, const char *family, const char *group)
 {
-	int number = find_number(family, group);
-	int err = number < 0 ? number : nl_socket_add_membership(nl->sk, number);
+	int number = found(nl, find_number(family, group)), err;
 
+	if (number < 0)
+		return number;
+	err = nl_socket_add_membership(nl->sk, number);
 	return err ? dkn_error_libnl(&nl->why, err, "cannot join the multicast group") : 0;
 }
 
@@ -78,9 +90,9 @@ static int join_groups(struct dk_nl *nl)
 		err = join(nl, DK_GENL_NAME, DISPATCHKEY_MCGRP_CHANGES);
 		if (err)
 			return err;
-		number = find_number(DK_GENL_NAME, NULL);
+		number = found(nl, find_number(DK_GENL_NAME, NULL));
 		if (number < 0)
-			return dkn_error_libnl(&nl->why, number, "cannot find the netlink family");
+			return number;
 		if (number == nl->family)
 			return 0;
 		/* the module was reloaded meanwhile, so the ID of its group has changed, too */

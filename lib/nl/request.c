@@ -286,7 +286,6 @@ static int reconnect(struct dk_nl *nl)
 static int transact(struct dkn_request *r, int flags)
 {
 	struct dk_nl *nl = r->nl;
-	bool has_reconnected = false;
 	unsigned int try;
 	int err = nl->why.code;
 
@@ -300,12 +299,13 @@ static int transact(struct dkn_request *r, int flags)
 		if (!err)
 			return 0;
 		discard_answer(r);
-		if (!nl->why.code) {
+		if (!nl->why.code)
 			err = 0;	/* the registry has changed: try again */
-		} else if (err == -ENOENT && !nl->why.message[0] && !has_reconnected) {
+		else if (err == -ENOENT && !nl->why.message[0])
 			err = reconnect(nl);
-			has_reconnected = true;
-		}
+		else if (err == -EPROTONOSUPPORT && !nl->why.message[0])
+			/* netlink refuses to begin a dump while the module is unloaded */
+			err = dkn_error_no_family(&nl->why, -ENOENT);
 	}
 	return err ? err : dkn_error_changed(&nl->why, try);
 }

@@ -224,6 +224,46 @@ TEST(the_module_was_loaded_again_after_a_list)
 	close_nl(nl);
 }
 
+/* The module was reloaded before the request, and is reloaded after the client has reconnected. */
+static void answer_reloading(const struct nlmsghdr *request)
+{
+	fake_ack(request, -ENOENT);
+	fake.family++;
+	if (fake.family == FAKE_FAMILY + 3)
+		fake.answer = answer_well;
+}
+
+TEST(the_module_is_loaded_again_and_again)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_info *info;
+
+	fake.answer = answer_reloading;
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
+	EXPECT_EQ(fake_requests, 4);
+	dk_nl_free(info);
+	close_nl(nl);
+}
+
+/* While the module is unloaded, its family still exists, but netlink begins no dump. */
+static void answer_unloading(const struct nlmsghdr *request)
+{
+	fake_ack(request, -EPROTONOSUPPORT);
+}
+
+TEST(the_module_is_being_unloaded)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_device *list;
+
+	fake.answer = answer_unloading;
+	fake.module_state = "going\n";
+	EXPECT_EQ(dk_nl_devices(nl, 0, &list), -ENOENT);
+	EXPECT_STREQ(dk_nl_strerror(nl),
+		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+	close_nl(nl);
+}
+
 TEST(the_module_was_unloaded)
 {
 	struct dk_nl *nl = open_nl();

@@ -250,6 +250,8 @@ static void answer_ctrl(const struct nlmsghdr *request)
 		describe_family(seq, name, GENL_ID_CTRL, "notify", NOTIFY_GROUP);
 	} else if (fake.family) {
 		describe_family(seq, name, fake.family, "changes", FAKE_GROUP);
+		if (fake.lookups && !--fake.lookups)
+			fake.family = 0;
 	} else {
 		fake_ack(request, -ENOENT);
 		return;

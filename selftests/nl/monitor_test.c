@@ -175,6 +175,23 @@ TEST(the_module_is_unloaded_unnoticed)
 	}
 }
 
+TEST(the_module_is_unloaded_while_a_monitor_is_opened)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl_monitor *m;
+	unsigned int n;
+
+	for (n = 1; n <= 2; n++) {
+		fake_reset();
+		fake.module_state = NULL;
+		fake.lookups = n;
+		EXPECT_EQ(dk_nl_monitor_open(NULL, &m, &why), -ENOENT);
+		EXPECT_STREQ(why.sentence,
+			     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+		EXPECT_EQ(fake_sockets, 0);
+	}
+}
+
 /* Other modules are loaded while the monitor is opened. */
 TEST(families_that_register_meanwhile)
 {
