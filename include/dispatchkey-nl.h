@@ -4,7 +4,8 @@
  * userspace, over generic netlink. <dispatchkey.h> does not include this header, and
  * libdispatchkey does not need libnl.
  *
- * A handle may be used by one thread at a time.
+ * A handle may be used by one thread at a time. A child of fork() must not use the handles
+ * and monitors of its parent: the two processes would read each other's answers.
  *
  * Answers are structs that the library allocates. Each element of a list points to the
  * next one; an empty list is NULL. To free an answer and its strings, pass its first
@@ -21,13 +22,15 @@
  * Errors are negative errnos; dk_nl_why() describes them. Every request can return
  *
  *   -ENOENT	the module is not loaded or has no family in this network
- *		namespace; or the requested object does not exist
+ *		namespace; or the requested object does not exist, and then @message
+ *		of struct dk_nl_error is not empty
  *   -ENODEV	the requested device does not exist
  *   -EPERM	a change, or reading restricted counters, without CAP_NET_ADMIN in
  *		the initial user namespace
  *   -EOPNOTSUPP	the module is older than the request
- *   -EINVAL	the module rejects the request: a name is too long, or a number
- *		or a struct's size is out of range
+ *   -EINVAL	the module rejects the request: a name is too long, a number is
+ *		unknown, or a struct's size is not supported
+ *   -ERANGE	a number is out of the range that the specification allows
  *   -EAGAIN	the registry changed each time it was read, see
  *		struct dk_nl_options
  *   -EBADMSG	malformed answer
@@ -57,7 +60,9 @@ struct dk_nl_monitor;
  * @retries: how often a list is requested again if it changed while it was
  *	read; 0 for 16
  * @timeout_ms: how long to wait for an answer, in milliseconds; 0 for no
- *	limit
+ *	limit. The kernel runs a request while the library sends it, and makes the
+ *	parts of a list while the library receives them. The limit does not shorten
+ *	that, such as the wait for running calls in dk_nl_device_set_online()
  * @buffer: size of a monitor's receive buffer in bytes; 0 for 1 MiB, or what
  *	the kernel allows
  * @layout: name of the layout that the caller uses for keys and keysets, such
@@ -729,7 +734,8 @@ struct dk_nl_run {
  * @nl: the handle
  * @op: the operator
  * @device: number of the device whose table to get, or 0
- * @device_name: the device's name, used instead of @device; NULL to use @device
+ * @device_name: the device's name, or NULL to use @device; if both are given, they
+ *	must belong to the same device
  * @runs: set to the list, sorted by entry; free it with dk_nl_free(). Entries without
  *	a function are omitted
  *
@@ -746,7 +752,8 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
  * @nl: the handle
  * @op: the operator
  * @device: number of the device whose table has the entry, or 0
- * @device_name: the device's name, used instead of @device; NULL to use @device
+ * @device_name: the device's name, or NULL to use @device; if both are given, they
+ *	must belong to the same device
  * @slot: the entry
  * @run: set to the answer, even for an entry without a function; free it with
  *	dk_nl_free()
@@ -764,7 +771,8 @@ int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
  *	device's backend is used
  * @device: number of the device that it is on, or 0
  * @reserved: zero
- * @device_name: the device's name, used instead of @device; NULL to use @device
+ * @device_name: the device's name, or NULL to use @device; if both are given, they
+ *	must belong to the same device
  */
 struct dk_nl_obj {
 	struct dk_keyset ks;
@@ -954,7 +962,7 @@ int dk_nl_stats_enable(struct dk_nl *nl, int on);
  * @nl: the handle
  *
  * Context: Waits for the module.
- * Return: 0, or an error that every request can return.
+ * Return: 0; -ENODATA: calls are not counted; or an error that every request can return.
  */
 int dk_nl_stats_reset(struct dk_nl *nl);
 
@@ -1024,7 +1032,8 @@ struct dk_nl_counter_filter {
  * dk_nl_counters() - get the counters
  * @nl: the handle
  * @filter: which counters; NULL for all
- * @counters: set to the list; free it with dk_nl_free()
+ * @counters: set to the list, which is empty while calls are not counted; free it
+ *	with dk_nl_free()
  *
  * Context: Waits for the module.
  * Return: 0; -EPERM: only administrators may read them, see dk_nl_stats_set_readers(); or
@@ -1123,7 +1132,8 @@ struct dk_nl_event {
  *
  * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get the
  * state, then read events. Skip events whose generation is not above that of
- * dk_nl_info_get(): the state already includes their changes. Do not skip
+ * dk_nl_info_get(): the state already includes their changes. If a later event reports
+ * several changes (@count), the state may include some of them. Do not skip
  * DK_NL_EVENT_LOST.
  *
  * Context: Any thread. The library starts no threads.

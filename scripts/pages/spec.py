@@ -129,10 +129,15 @@ class Protocol:
              "\"Request attributes\" below lists the attributes of both. Some of them, such as a "
              "name, select one object: a dump refuses these. Others are filters of a list: a "
              "request without ``NLM_F_DUMP`` refuses these."),
-            ("para", "Every refusal has an extended acknowledgement with a message. If an "
-             "attribute is wrong or missing, the acknowledgement names it. If the registry "
+            ("para", "If the module refuses a request, the extended acknowledgement has a message, "
+             "and names the attribute that is wrong or missing. Some kernels, such as Linux 6.1, "
+             "do not send the attribute if the request is for a dump. Generic netlink itself "
+             "refuses with ``EPERM`` a change without ``CAP_NET_ADMIN``, and with "
+             "``EOPNOTSUPP`` an unknown command; these refusals have no message. If the registry "
              "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``; repeat it to "
              "get a consistent state."),
+            ("para", "The kernel sends up to 32 KiB at once, so a shorter receive buffer may "
+             "truncate an answer."),
             ("section", "Operations"),
         ]
         for op in spec["operations"]["list"]:

@@ -273,6 +273,8 @@ TEST(the_module_was_unloaded)
 	fake.module_state = NULL;
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
+	/* unlike the message about an object that does not exist */
+	EXPECT_STREQ(dk_nl_why(nl)->message, "");
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
 	fake.family = FAKE_FAMILY;

@@ -198,6 +198,19 @@ TEST(what_is_missing_in_a_nest)
 	close_nl(nl);
 }
 
+TEST(a_reset_of_disabled_counters)
+{
+	struct dk_nl *nl = open_said();
+
+	says.error = -ENODATA;
+	says.message = "the counters are off";
+	says.attribute = DK_A_STATS_RESET;
+	/* refuses: dk_nl_stats_reset ENODATA */
+	EXPECT_EQ(dk_nl_stats_reset(nl), -ENODATA);
+	EXPECT_STREQ(dk_nl_strerror(nl), "reset: the counters are off");
+	close_nl(nl);
+}
+
 TEST(only_a_message)
 {
 	struct dk_nl *nl = open_said();
