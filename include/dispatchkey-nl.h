@@ -1171,7 +1171,8 @@ int dk_nl_monitor_fd(const struct dk_nl_monitor *monitor);
  * @event: filled with the event; set @event->size first
  *
  * DK_NL_EVENT_LOST reports that events were lost: the module had no memory, or this
- * socket was read too slowly. Call dk_nl_monitor_drain(), and get the state again.
+ * socket was read too slowly. Call dk_nl_monitor_drain(), and get the state again. Without
+ * dk_nl_monitor_drain(), further events may be lost that nothing reports.
  *
  * Context: Waits for an event.
  * Return:
