@@ -50,7 +50,7 @@ struct dk_event {
 /**
  * struct dk_listener - a function that is called for events
  * @size: sizeof(struct dk_listener)
- * @inside: private: 1 while @notify is running; must be 0 before registering
+ * @inside: private; must be 0 before registering
  * @registry: the registry to listen to, NULL for the default one
  * @notify: the function. Called in process context, with no registry lock held, for
  *	one event at a time. It may register and unregister anything except the

@@ -9,6 +9,13 @@
  */
 #include "pytorch.h"
 
+/*
+ * Flags of @inside. It is 0 if a listener is neither registered nor running: then its registry may
+ * be freed.
+ */
+#define LISTENS		1
+#define RUNS		2
+
 /* An event that is not yet reported. */
 struct dkc_queued {
 	struct dkc_queued *next;
@@ -105,6 +112,15 @@ static struct dk_listener *next_listener(struct dkc_listeners *ls, u64 number,
 	return l;
 }
 
+/* Called with the lock held. Clears a flag of @inside. */
+static void clear_inside(struct dk_listener *l, u32 flag)
+{
+	if (l->inside == flag)
+		dkc_clear_and_wake(&l->inside);
+	else
+		WRITE_ONCE(l->inside, l->inside & ~flag);
+}
+
 /* Reports an event to the listeners. Releases the lock for each call, so the list may change. */
 static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 number,
 		   const struct dk_listener *only)
@@ -113,14 +129,14 @@ static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 n
 
 	while ((l = next_listener(ls, number, only))) {
 		l->last = number;
-		WRITE_ONCE(l->inside, 1);
+		WRITE_ONCE(l->inside, LISTENS | RUNS);
 		ls->running = l;
 		mutex_unlock(&ls->reg->lock);
 		l->notify(l, event);
 		mutex_lock(&ls->reg->lock);
 		ls->running = NULL;
 		/* the last access to @l: if it is being unregistered, it may be freed now */
-		dkc_clear_and_wake(&l->inside);
+		clear_inside(l, RUNS);
 	}
 }
 
@@ -222,7 +238,7 @@ void dkc_listeners_after_fork(struct dk_registry *reg)
 	ls->reporter = NULL;
 	reg->num_held--;
 	if (ls->running)
-		ls->running->inside = 0;
+		clear_inside(ls->running, RUNS);
 	ls->running = NULL;
 }
 
@@ -276,7 +292,7 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 	}
 	if (made)
 		dkc_notifier_add(reg, &made->notifier);
-	l->inside = 0;
+	WRITE_ONCE(l->inside, LISTENS);
 	/* skip queued events: @only of some may be a freed listener that had the address of @l */
 	l->last = ls->number;
 	l->next = ls->first;
@@ -311,16 +327,19 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
 
 int dk_listener_unregister(struct dk_listener *listener)
 {
-	struct dk_registry *reg = listener ? dkc_registry(listener->registry) : NULL;
 	struct dkc_listeners *ls;
+	struct dk_registry *reg;
 	struct dk_listener **p;
 
-	if (!reg)
+	if (!listener)
 		return 0;
 	/* waiting would deadlock if the running listener waits for the caller's section to end */
 	if (dkc_in_atomic())
 		return -EDEADLK;
-	mutex_lock(&reg->lock);
+	/* pairs with dkc_clear_and_wake() in clear_inside() */
+	if (!smp_load_acquire(&listener->inside))
+		return 0;
+	reg = dkc_registry_locked(listener->registry);
 	ls = listeners_of(reg);
 	if (ls && ls->running == listener && ls->reporter == dkc_self()) {
 		mutex_unlock(&reg->lock);
@@ -333,6 +352,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 		if (*p) {
 			*p = listener->next;
 			reg->num_held--;
+			clear_inside(listener, LISTENS);
 		}
 	}
 	mutex_unlock(&reg->lock);

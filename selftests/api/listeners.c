@@ -221,6 +221,18 @@ static void new_listener_gets_no_old_events(void)
 	t_close();
 }
 
+/* Unregistering a listener that is not registered does not use its registry, which may be freed. */
+static void listener_may_outlive_its_registry(void)
+{
+	t_open("v1", 0);
+	listen(&one);
+	CHECK_OK(dk_listener_unregister(&one.l));
+	t_close();
+	/* a pointer to a freed registry would be reported only by ASan or KASAN */
+	one.l.registry = (struct dk_registry *)sizeof(long);
+	CHECK_OK(dk_listener_unregister(&one.l));
+}
+
 static int refused;
 
 static void unregister_one(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -267,4 +279,5 @@ T_SUITE(listeners,
 	T(listener_changes_the_registry),
 	T(unregistered_listener_gets_no_event),
 	T(new_listener_gets_no_old_events),
+	T(listener_may_outlive_its_registry),
 	T(atomic_call_cannot_unregister_a_listener));
