@@ -96,6 +96,8 @@ static void compute_key_refuses_unknown_words(void)
 	/* refuses: dk_compute_key EINVAL BAD_DTYPE */
 	REFUSED(dk_compute_key(NULL, "float31", NULL, NULL, &key, &t_why), EINVAL,
 		BAD_DTYPE, "float31");
+	REFUSED(dk_compute_key(NULL, "qint8 quint8", NULL, NULL, &key, &t_why), EINVAL,
+		BAD_DTYPE, "qint8 quint8");
 	/* refuses: dk_compute_key EINVAL BAD_TENSOR_LAYOUT */
 	REFUSED(dk_compute_key(NULL, NULL, "Dense", NULL, &key, &t_why), EINVAL,
 		BAD_TENSOR_LAYOUT, "Dense");

@@ -108,11 +108,11 @@ bool dkc_has_word(const char *list, const char *word)
 	while (*list) {
 		const char *w = word;
 
-		while (*w && *list == *w) {
+		while (*list > ' ' && *list == *w) {
 			list++;
 			w++;
 		}
-		if (*list == '*' || (!*w && (!*list || *list == ' ')))
+		if (*list == '*' || (!*w && *list <= ' '))
 			return true;
 		while (*list && *list != ' ')
 			list++;
