@@ -25,7 +25,7 @@ int dk_arg_find(const struct dk_op_decl *decl, const char *name)
 /* Returns the size of a number in bytes: 1 to 8, even if the description is wrong. */
 static u32 width(const struct dk_param *p)
 {
-	return p->size && p->size < sizeof(u64) ? p->size : sizeof(u64);
+	return p->size - 1 < sizeof(u64) ? p->size : sizeof(u64);
 }
 
 /* Returns the bytes of @d for a number of @size bytes: on a big-endian CPU, the last bytes. */
@@ -42,7 +42,6 @@ int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
 	const struct dk_param *p = param_at(decl, i);
 	unsigned int shift;
 	const char *at;
-	u64 bits = 0;
 
 	if (!p)
 		return -ENOENT;
@@ -56,12 +55,10 @@ int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
 	case DK_ARG_FLOAT:
 	case DK_ARG_DOUBLE:
 	case DK_ARG_INT:
-		memcpy(low_bytes(&bits, width(p)), at, width(p));
+		memcpy(low_bytes(&value->u, width(p)), at, width(p));
 		shift = 64 - 8 * width(p);
 		if (p->kind == DK_ARG_INT)
-			value->i = (__s64)(bits << shift) >> shift;
-		else
-			value->u = bits;
+			value->i = (__s64)(value->u << shift) >> shift;
 		break;
 	case DK_ARG_LIST:
 		memcpy(&value->list, at, sizeof(value->list));
