@@ -86,7 +86,7 @@ struct dk_generator {
 
 /**
  * enum dk_arg_kind - the kind of an operator's parameter
- * @DK_ARG_NONE: no value
+ * @DK_ARG_NONE: no value; no parameter has this kind
  * @DK_ARG_BOOL: bool
  * @DK_ARG_INT: a signed integer of any width
  * @DK_ARG_UINT: an unsigned integer of any width, or an enum

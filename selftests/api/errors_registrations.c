@@ -15,6 +15,7 @@ static void operators(void)
 	static const struct dk_param nameless = { .kind = DK_ARG_OBJECT, .size = sizeof(void *) };
 	/* the argument struct has room for two pointers */
 	static const struct dk_param params[] = {
+		{ "no kind", DK_ARG_NONE, 0, 1, 0 },
 		{ "unknown kind", DK_ARG_OTHER + 1, 0, 1, 0 },
 		{ "empty", DK_ARG_INT, 0, 0, 0 },
 		{ "no room for a pointer", DK_ARG_STRING, 0, sizeof(void *) - 1, 0 },

@@ -90,7 +90,7 @@ static bool param_fits(const struct dk_param *p, u64 args_size)
 	u32 least = p->kind == DK_ARG_LIST ? sizeof(struct dk_list) :
 		    p->kind < DK_ARG_STRING || p->kind == DK_ARG_OTHER ? 1 : sizeof(void *);
 
-	return p->kind <= DK_ARG_OTHER && p->size >= least &&
+	return p->kind - 1 < DK_ARG_OTHER && p->size >= least &&
 	       (u64)p->offset + p->size <= args_size;
 }
 
