@@ -26,7 +26,7 @@ struct dk_op_decl;
  * struct dk_list - a list of objects, as a parameter or for one call
  * @head: an object with the union of the objects' keysets
  * @items: array of pointers to the types that embed the objects; NULL if the list is
- *	absent (@n is then ignored)
+ *	absent (@n is then ignored, and dk_list_obj() sets it to 0)
  * @n: number of pointers at @items
  * @offset: offset of the struct dk_obj in the embedding type
  *
@@ -57,7 +57,7 @@ const struct dk_obj *dk_list_init(struct dk_list *list, const void *items,
  * dk_list_obj() - the object of a list parameter, for the dispatch list of DK_OP()
  * @list: the list
  *
- * Recomputes the union of the objects' keysets.
+ * Recomputes the union of the objects' keysets. Sets @list->n to 0 if the list is absent.
  *
  * Context: Any.
  * Return: @list->head, for calls to dispatch on.

@@ -108,10 +108,11 @@ static void list_without_items_is_absent(void)
 	static const struct dk_impl impls[] = {
 		DK_IMPL(cat, DK_META, cat_on), DK_IMPL(listed, DK_META, listed_on),
 	};
+	static const struct dk_impl card[] = { DK_IMPL(listed, DK_DENSE, listed_on) };
 	struct dk_obj meta = dk_obj_on(DK_BACKEND_META, 0);
 	struct listed_args args = { .more = &meta };
 	struct dk_op *by_array, *by_list;
-	u32 device = 99;
+	u32 device = 99, number;
 
 	setup(&cat_op, DK_OP_SAME_DEVICE);
 	CHECK_OK(dk_op_define(&prov, &listed_op, DK_OP_SAME_DEVICE, &t_why));
@@ -121,13 +122,24 @@ static void list_without_items_is_absent(void)
 	CHECK_INT(cat_at(by_array, &local, NULL, 3, NULL, &device), -ENOSYS);
 	CHECK_INT(dk_list_init(&args.ts, NULL, ~0ul, 0)->ks.bits, 0);
 	CHECK(!dk_list_at(&args.ts, 0));
-	args.ts.n = 3;
+	CHECK_INT(args.ts.n, 0);
+	/* a call must not search the items, of which there seem to be very many */
+	args.ts.n = ~0ul;
 	args.device = &device;
 	CHECK_OK(listed_at(by_list, &local, args.ts, &meta, &device));
 	CHECK_INT(device, 0);
 	device = 99;
 	CHECK_OK(dk_call_boxed(by_list, &listed_op, &local, &args));
 	CHECK_INT(device, 0);
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_META, "card", NULL, card, 1, &number,
+				    &t_why));
+	meta.device = number;
+	args.ts.n = ~0ul;
+	CHECK_OK(listed_at(by_list, &local, args.ts, &meta, &device));
+	CHECK_INT(device, number);
+	device = 99;
+	CHECK_OK(dk_call_boxed(by_list, &listed_op, &local, &args));
+	CHECK_INT(device, number);
 }
 
 static void lists_as_parameters(void)

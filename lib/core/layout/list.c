@@ -24,6 +24,7 @@ const struct dk_obj *dk_list_obj(struct dk_list *list)
 		if (o)
 			bits |= o->ks.bits;
 	}
+	list->n = i;	/* 0 if the list is absent */
 	list->head.ks.bits = bits;
 	list->head.device = DK_DEVICE_LIST;
 	list->head.flags = DK_OBJ_LIST;
