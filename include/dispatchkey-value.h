@@ -142,7 +142,7 @@ struct dk_param {
  * @str: DK_ARG_STRING
  * @obj: DK_ARG_OBJECT
  * @gen: DK_ARG_GENERATOR
- * @ptr: DK_ARG_POINTER and DK_ARG_OTHER
+ * @ptr: DK_ARG_POINTER and DK_ARG_OTHER, for which it must not be NULL
  * @list: DK_ARG_LIST
  */
 struct dk_value {

@@ -530,6 +530,9 @@ static void values_of_any_type(void)
 	CHECK_INT(dk_arg_set(&odd_op, &a, 1, v + 1, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_ARG_KIND);
 	CHECK_STR(t_why.name, "p");
+	v[1] = (struct dk_value){ .kind = DK_ARG_OTHER, .size = sizeof(p) };
+	CHECK_INT(dk_arg_set(&odd_op, &a, 1, v + 1, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_ARG_KIND);
 }
 
 /* Floating-point values are stored as bits, because kernel code must not compute with them. */

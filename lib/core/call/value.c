@@ -104,7 +104,7 @@ static bool same_kind(const struct dk_param *p, const struct dk_value *v)
 	if (v->kind == DK_ARG_POINTER && !v->ptr)
 		return p->kind == DK_ARG_OBJECT || p->kind == DK_ARG_GENERATOR ||
 		       p->kind == DK_ARG_POINTER;
-	return p->kind == v->kind && (p->kind != DK_ARG_OTHER || p->size == v->size);
+	return p->kind == v->kind && (p->kind != DK_ARG_OTHER || (v->ptr && p->size == v->size));
 }
 
 static void write_value(const struct dk_param *p, char *at, const struct dk_value *v)
