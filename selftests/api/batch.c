@@ -165,7 +165,7 @@ static void check_not_entered(unsigned int kind)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0), none = dk_obj_on(DK_BACKEND_HIP, 0);
 	const struct dk_obj *const objs[] = { &x };
 	const char *name = decls[kind]->name;
-	struct dk_op_decl wrong = *decls[kind], other_abi = wrong;
+	struct dk_op_decl wrong = *decls[kind], other_abi = wrong, nameless = wrong;
 	struct dk_frame c, inside;
 	unsigned int i;
 	int sum = 0;
@@ -174,6 +174,8 @@ static void check_not_entered(unsigned int kind)
 	wrong.op = &dk__unbound;
 	wrong.sig_mark = 0;
 	other_abi.call_abi++;
+	nameless.name = NULL;
+	nameless.op = &dk__unbound;
 	setup();
 	CHECK_OK(enter(&inside, kind, &x));
 	for (i = 0; i < ARRAY_SIZE(fills); i++) {
@@ -194,6 +196,8 @@ static void check_not_entered(unsigned int kind)
 		cannot_be_left(&c, name);
 		CHECK_INT(dk_call_enter_op(&c, NULL, &other_abi, &dk_local_default, objs, 1),
 			  -EPROTOTYPE);
+		cannot_be_left(&c, "a call");
+		CHECK_INT(dk_call_enter(&c, &nameless, &dk_local_default, objs, 1), -ENOENT);
 		cannot_be_left(&c, "a call");
 		CHECK_INT(dk_call_redispatch(&c, &inside.call, decls[kind], none.ks, objs, 1),
 			  -ENOSYS);

@@ -41,7 +41,7 @@ static inline const char *dkc_name_of_call(const struct dk_call *c)
 {
 	const struct dk_op_decl *decl = dk_call_decl(c);
 
-	return decl && dkc_decl_fits(decl) ? decl->name : "a call";
+	return decl && dkc_decl_fits(decl) && decl->name ? decl->name : "a call";
 }
 
 /* True if @op, to which a declaration points, is an operator: not NULL, not dk__unbound. */
