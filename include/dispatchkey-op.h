@@ -57,9 +57,10 @@
  * DK_OBJECT_TYPES() - the program's types that contain a struct dk_obj
  * @X: a macro, used as X(TYPE, MEMBER) for each type, without separators
  *
- * Define DK_OBJECT_TYPES() before the DK_OP() lines whose parameters point to such a
- * type. dk_arg_get() and dk_arg_set() treat only these types, and struct dk_obj, as
- * objects. The macro does not change what calls dispatch on.
+ * Define DK_OBJECT_TYPES() before you include <dispatchkey.h>, which otherwise defines it
+ * without types. The types themselves may follow, before the DK_OP() lines whose parameters
+ * point to them. dk_arg_get() and dk_arg_set() treat only these types, and struct dk_obj,
+ * as objects. The macro does not change what calls dispatch on.
  */
 #define DK_OBJECT_TYPES(X)
 #endif
