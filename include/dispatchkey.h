@@ -13,7 +13,8 @@
  * number of its device.
  *
  * Errors are negative errnos. Most functions that can fail take a pointer to a struct
- * dk_diag, which may be NULL, and fill the struct with the reason.
+ * dk_diag, which may be NULL, and fill the struct with the reason. Other pointers must not
+ * be NULL, unless the description of the function allows NULL or states an error for it.
  */
 #ifndef _DISPATCHKEY_H
 #define _DISPATCHKEY_H
