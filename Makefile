@@ -6,6 +6,19 @@
 
 all:
 
+# These targets remove or install what other targets make. If one of them is given among others, all
+# are made one by one, as in the kernel's Makefile, so that each make reads what the last one left.
+ordered	:= clean modules_clean modules_install uninstall
+ifneq ($(and $(filter $(ordered),$(MAKECMDGOALS)),$(word 2,$(sort $(MAKECMDGOALS)))),)
+
+.PHONY: one_by_one $(MAKECMDGOALS)
+$(sort $(MAKECMDGOALS)): one_by_one
+	@:
+one_by_one:
+	@for goal in $(MAKECMDGOALS); do $(MAKE) --no-print-directory "$$goal" || exit; done
+
+else
+
 # ---- what a user may set ----------------------------------------------------
 
 O	?= build
@@ -693,3 +706,5 @@ endef
 export help_text
 help:
 	@printf '%s\n' "$$help_text"
+
+endif

@@ -88,6 +88,12 @@ is "make clean removes no other files" "$before" "$(files theirs)"
 # what the scripts leave in a folder before make builds there
 mkdir -p "$st_tmp/new"/{check,rpm}
 ok "make builds in a folder in which only scripts have written" run_make O="$st_tmp/new" config
+# the file "flags" is made without compiling
+rm -r "$st_tmp/new"/{check,rpm}
+ok "make -j2 clean and another target succeeds" \
+	run_make -j2 O="$st_tmp/new" clean "$st_tmp/new/flags"
+ok "make clean comes before the other target" test -e "$st_tmp/new/flags"
+ok "make accepts the folder again" run_make O="$st_tmp/new" config
 touch "$st_tmp/new/notes"
 ok "make accepts other files in a folder in which it has built" run_make O="$st_tmp/new" config
 ok "make clean succeeds" run_make O="$st_tmp/new" clean
