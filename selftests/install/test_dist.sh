@@ -3,7 +3,8 @@
 #
 # Tests the tarball of "make dist" as a distribution builds it: unpacked outside of git, in
 # a home without a cache, and without a network, it must build and pass its tests. "make
-# dist" must refuse a version that NEWS does not have. Prints TAP. CC= is the compiler.
+# dist" must refuse a version that NEWS does not have, and a checkout that git refuses. Prints TAP.
+# CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -42,6 +43,12 @@ echo "TAP version 13"
 ok "make dist succeeds" pack "$st_tmp/first" "$st_top"
 ok "make dist succeeds a second time" pack "$st_tmp/second" "$st_top"
 ok "both tarballs are the same" cmp "$st_tmp"/{first,second}/"$name.tar.gz"
+
+# git refuses the repository in this folder
+mkdir -p "$st_tmp/refused/.git"
+cp -r "$st_top"/{NEWS,VERSION,scripts} "$st_tmp/refused"
+refused "make dist fails if git does not work in a checkout" pack "$st_tmp/third" "$st_tmp/refused"
+like "make dist says that git does not work" "*git does not work in $st_tmp/refused*" "$(cat "$st_log")"
 
 tree=$st_tmp/unpacked/$name
 ok "the tarball unpacks" tar -C "$st_tmp/unpacked" -xf "$st_tmp/first/$name.tar.gz"
