@@ -14,7 +14,7 @@
 need_command make
 
 # A compiler that fails if the source contains a word of the file "missing", or if its options
-# contain -fnosuch.
+# contain -fnosuch. Its programs fail if the file "missing" has the word "running".
 bin=$st_tmp/bin calls=$st_tmp/calls missing=$st_tmp/missing
 mkdir "$bin"
 touch "$calls" "$missing"
@@ -22,7 +22,11 @@ cat >"$bin/compiler" <<END
 #!/bin/sh
 echo "\$0 \$*" >>$calls
 case "\$*" in *-fnosuch*) exit 1 ;; esac
-! cat | grep -qFf $missing
+! cat | grep -qFf $missing || exit
+while [ \$# -gt 1 ]; do
+	[ "\$1" != -o ] || { printf '#!/bin/sh\n! grep running $missing\n' >"\$2" && chmod 755 "\$2"; }
+	shift
+done
 END
 chmod 755 "$bin/compiler"
 for name in one two c++ python3; do
@@ -155,5 +159,12 @@ ok "make succeeds if C and C++ do not link" flags CC=one
 ok "make prints that the C++ compiler does not link with CC" \
 	grep 'C++ compiler *no: .*does not link with "one": set CXX=' "$st_tmp/out"
 refused "config.mk has no have_cxx if C and C++ do not link" found have_cxx
+
+# A cross compiler for C and C++
+echo running >"$missing"
+ok "make succeeds if programs do not run" flags
+ok "make prints that manual pages are left out because programs do not run" \
+	grep 'python3 *no: manual pages are left out (programs of "cc" do not run here' "$st_tmp/out"
+refused "config.mk has no have_python if programs do not run" found have_python
 
 finish
