@@ -267,7 +267,10 @@ $(shared): $(core) $(world) $(O)/objects $(map)
 $(links): $(shared)
 	$(Q)ln -sf $(<F) $@
 
-$(pc): lib/dispatchkey-uninstalled.pc.in VERSION
+# These files name two folders, and are made again after a folder was moved or copied.
+moved	= $(if $(filter-out $(file <$(1)),srcdir=$(CURDIR) libdir=$(abspath $(O))),FORCE)
+
+$(pc): lib/dispatchkey-uninstalled.pc.in VERSION $(call moved,$(pc))
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@SRCDIR@|$(CURDIR)|; s|@BUILDDIR@|$(abspath $(O))|' \
 		-e 's|@VERSION@|$(VERSION)|' $< >$@
@@ -288,7 +291,7 @@ $(nl_shared): $(nl) $(O)/objects $(nl_map)
 $(nl_links): $(nl_shared)
 	$(Q)ln -sf $(<F) $@
 
-$(nl_pc): lib/nl/dispatchkey-nl-uninstalled.pc.in VERSION
+$(nl_pc): lib/nl/dispatchkey-nl-uninstalled.pc.in VERSION $(call moved,$(nl_pc))
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@SRCDIR@|$(CURDIR)|; s|@BUILDDIR@|$(abspath $(O))|' \
 		-e 's|@VERSION@|$(VERSION)|' $< >$@

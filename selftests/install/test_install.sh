@@ -262,7 +262,12 @@ else
 	skip "root makes the manual pages in a folder of another user" "not root, or no python3"
 fi
 
-# straight from the build tree
+# straight from the build tree, which was moved
+for file in "$tree"/dispatchkey*-uninstalled.pc; do
+	sed -i 's|^[a-z]*dir=|&/another|' "$file"
+done
+ok "make succeeds after the folders were moved" run_make lib nl
+is "no .pc file names the old folders" "" "$(grep -l another "$tree"/dispatchkey*-uninstalled.pc)"
 ok "hello and plugin build against the build tree" build_samples "$tree"
 ok "hello runs with the library of the build tree" hello_says "$st_tmp/bin/hello"
 ok "host and plugin run with the library of the build tree" "$st_tmp/bin/host"
