@@ -50,6 +50,9 @@ $(foreach v,$(outputs),$(if $(filter ~%,$($v)),$(error $v='$($v)' begins with a 
 # Installed files contain these paths, and DESTDIR is put before them.
 $(foreach v,$(places),$(if $(filter-out /%,$($v)),$(error $v='$($v)' does not begin with a /: \
 	write the whole path (only DESTDIR= and O= may be relative))))
+# Without this check, "make install prefix=/usr" would install below /usr/local.
+$(foreach v,prefix libdir bindir includedir mandir docdir,$(if $(filter command,\
+	$(firstword $(origin $v))),$(error $v= has no effect: write the name in capitals, as in PREFIX=)))
 out	:= $(realpath $(O))
 ifneq ($(and $(out),$(filter $(out:/=)/%,$(CURDIR)/)),)
 $(error O=$(O) is the source folder or contains it: name another folder for the output)

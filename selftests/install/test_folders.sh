@@ -40,6 +40,14 @@ for name in O DESTDIR KDIR; do
 done
 ok "make accepts other punctuation in PREFIX" run_make -n uninstall PREFIX=/a.b-1~2+3@4,5=6_7
 
+# ---- names in small letters, as in other projects
+for name in prefix libdir bindir includedir mandir docdir; do
+	refused "make refuses $name=" run_make -n install "$name=/usr"
+	says "make says how to write $name=" "$name= has no effect: write the name in capitals"
+done
+ok "make ignores an environment variable named prefix" \
+	env prefix=/usr MAKEFLAGS='' make -n -C "$st_top" uninstall
+
 # ---- relative names
 for name in PREFIX LIBDIR BINDIR INCLUDEDIR MANDIR COMPLETIONSDIR ZSHCOMPLETIONSDIR \
 	FISHCOMPLETIONSDIR DOCDIR; do
