@@ -422,8 +422,9 @@ uninstall:
 	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(nl_header) $(hpp)) \
 		$(addprefix linux/,$(notdir $(uapi) $(nl_uapi))))
 	$(Q)rm -f $(addprefix $(DESTDIR)$(cmake)/,dispatchkeyConfig.cmake dispatchkeyConfigVersion.cmake)
-	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
-	$(Q)if [ -d $(DESTDIR)$(cmake) ]; then rmdir $(DESTDIR)$(cmake); fi
+	$(Q)for dir in $(dest)/linux $(dest) $(DESTDIR)$(cmake); do \
+		[ ! -d "$$dir" ] || rmdir --ignore-fail-on-non-empty "$$dir" || exit; \
+	done
 
 # ---- targets: the module ----------------------------------------------------
 

@@ -205,13 +205,15 @@ is "all samples are installed" \
 like "the installed sample for a board is refused in one sentence" \
 	"*no lib/core in *: build samples/board in the source tree of dispatchkey.*" \
 	"$(make -C "$doc/dispatchkey/samples/board" 2>&1 | grep lib/core)"
-touch "$doc/dispatchkey/samples/mine.c"
+touch "$doc/dispatchkey/samples/mine.c" "$st_tmp/dest$prefix/include/dispatchkey/mine.h"
 ok "make uninstall succeeds" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 is "make uninstall leaves files that it did not install" "$(sort <<<"$before
+./${prefix#/}/include/dispatchkey
+./${prefix#/}/include/dispatchkey/mine.h
 ./${prefix#/}/share/doc/dispatchkey
 ./${prefix#/}/share/doc/dispatchkey/samples
 ./${prefix#/}/share/doc/dispatchkey/samples/mine.c")" "$(tree)"
-rm "$doc/dispatchkey/samples/mine.c"
+rm "$doc/dispatchkey/samples/mine.c" "$st_tmp/dest$prefix/include/dispatchkey/mine.h"
 ok "make uninstall succeeds a second time" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 is "after the second make uninstall, no file is left" "$before" "$(tree)"
 
