@@ -133,9 +133,14 @@ struct dk__devices {
 	__u32 mask;
 };
 
-/* An element of the array that follows struct dk__devices. */
+/*
+ * An element of the array that follows struct dk__devices. If @table has the index of the
+ * operator's table, @same is @number. Otherwise @same is a number that calls never look for in
+ * this element, because its low bits are those of another element.
+ */
 struct dk__device_table {
 	__u32 number;
+	__u32 same;
 	const struct dk__table *table;
 };
 
@@ -674,8 +679,8 @@ DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned l
 }
 
 /*
- * Returns the element that may be for @device. The caller must compare the element's number with
- * @device.
+ * Returns the element that may be for @device. The caller must compare @same or @number of the
+ * element with @device.
  */
 DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__devices *devices,
 							       __u32 device)
@@ -728,6 +733,8 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	const unsigned long place = how & DK__HOW_MASKED ? 0 : dk__place(ks, b);
 	const struct dk__table *table = dk__keep(slot, op, how);
 	const int early = how & DK__HOW_MASKED;	/* fill @c first: saves a register in a call */
+	/* in NAME() and NAME_at() in userspace, gcc makes the best code with other hints */
+	const int plain = !DK__GATED && early && !(how & DK__HOW_ARRAY);
 	const struct dk__device_table *at;
 	const struct dk_obj *o;
 	__u64 masked = ks;
@@ -749,7 +756,8 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 		if (!DK__GATED && !(how & DK__HOW_MASKED))
 			DK__ANEW(table);
 		DK__ANEW(b);
-		DK__ANEW(id);
+		if (!plain)
+			DK__ANEW(id);
 #if DK__GATED
 		direct = dk__load(table->first_direct);
 		if (direct == DK__SLEEPS && id >= table->lowest)
@@ -760,17 +768,19 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 			if (!dk__is_on(o, ks, b, how))
 				goto find;
 			at = dk__device_at(table->devices, o->device);
-			if (at->number != o->device)
-				goto find;
-			if (DK__UNLIKELY(at->table->index != table->index)) {
-				if (how & DK__HOW_ARRAY)
+			if (DK__UNLIKELY(at->same != o->device)) {
+				if ((how & DK__HOW_ARRAY) || at->number != o->device)
 					goto find;
 				masked = ks;
+				if (plain) {	/* saves the register in which @b would be kept */
+					DK__ANEW(masked);
+					b = dk__top_backend(masked);
+				}
 				id = dk__lookup(at->table, &masked, b, place, how);
 			}
 			table = at->table;
 			direct = table->first_direct;
-			if (id >= direct)
+			if (plain ? DK__NUMBER(__u32, id) >= table->first_direct : id >= direct)
 				goto found;
 		}
 		if (dk__direct(table, direct) < DK__COUNTED || id < table->lowest)

@@ -147,7 +147,7 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 
 /*
  * Makes device tables of @size slots, and stores @none, the table for objects on no such device, in
- * all slots. Returns NULL if @none is NULL or the allocation fails; then @none is freed.
+ * all slots. If the allocation fails, frees @none and returns NULL.
  */
 static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
 						    const struct dkc_table *none, bool may_sleep)
@@ -155,8 +155,6 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	struct dkc_device_tables *tab;
 	u32 i;
 
-	if (!none)
-		return NULL;
 	tab = dkc_alloc(offsetof(struct dkc_device_tables, slot) + size * sizeof(tab->slot[0]),
 			may_sleep);
 	if (!tab) {
@@ -234,12 +232,13 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 /*
  * Returns a table without entries. It points to the device tables, and has the index of one of
  * them, @one. If the table of a call's device has this index, too, the call need not look up its
- * keyset again.
+ * keyset again. If @one is NULL or the allocation fails, frees @tab and returns NULL.
  */
 static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_device_tables *tab,
 					  const struct dkc_table *one, bool may_sleep)
 {
-	struct dkc_table *table = dkc_alloc(sizeof(*table), may_sleep);
+	struct dkc_table *table = one ? dkc_alloc(sizeof(*table), may_sleep) : NULL;
+	u32 i;
 
 	if (!table) {
 		device_tables_drop(op->reg, tab, false);
@@ -249,6 +248,9 @@ static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_dev
 	((struct dkc_index *)table->index)->users++;
 	table->n = 0;
 	table->devices = tab;
+	for (i = 0; i <= tab->mask; i++)
+		tab->slot[i].same = tab->slot[i].table->index == one->index ?
+				    tab->slot[i].number : ~i;
 	table->direct = op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) ?
 			DK__BY_DEVICE : table->direct & ~DK__COUNTS;
 	return table;
@@ -273,16 +275,13 @@ struct dkc_table *dkc_table_build(struct dk_op *op, bool counted, bool may_sleep
 	u32 n = num_devices_of(op);
 
 	dkc_assert_writer(op->reg);
-	if (!n)
+	if (!n || !table)
 		return table;
 	tab = device_tables_make(op->reg, num_slots_for(op, n), table, may_sleep);
-	while (tab && (r = next_device(op, r))) {
+	while (tab && table && (r = next_device(op, r))) {
 		table = table_build_one(op, r, counted, may_sleep);
-		if (!table) {
-			device_tables_drop(op->reg, tab, false);
-			return NULL;
-		}
-		device_tables_insert(tab, dkc_block_of(r)->device, table);
+		if (table)
+			device_tables_insert(tab, dkc_block_of(r)->device, table);
 	}
 	return tab ? table_of_devices(op, tab, table, may_sleep) : NULL;
 }

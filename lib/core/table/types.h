@@ -195,7 +195,8 @@ enum dkc_table_kind {
 /*
  * The tables of the devices that have functions of an operator: a hash table by device number, with
  * open addressing. A free slot has number 0 and the table for objects on no such device. The first
- * slot is always free, and at least one other slot, so that every search ends.
+ * slot is always free, and at least one other slot, so that every search ends. If the table of a
+ * slot has another index, @same is a number that calls never look for in this slot.
  */
 struct dkc_device_tables {
 	union {
@@ -205,6 +206,7 @@ struct dkc_device_tables {
 	u32 mask;
 	struct {
 		u32 number;
+		u32 same;	/* @number if @table has the index that the operator's table has */
 		const struct dkc_table *table;
 	} slot[];
 };
