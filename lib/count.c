@@ -7,13 +7,16 @@
  * slow path, and calls that would count in the missing part are counted as lost. When a thread
  * ends, its counts remain.
  *
- * In this file, "threads" are threads with a record at the gate, and "the lock" is the gate's lock.
+ * In this file, "threads" are threads with a record at the gate.
  */
 #include "private.h"
 
 #include <dispatchkey.h>
 
-/* A block of counters. @n has the counts of the threads that have ended. */
+/*
+ * A block of counters. @n has the counts of the threads that have ended; it is protected by the
+ * gate's lock.
+ */
 struct dkc_ended {
 	struct dkc_ended *next;
 	u32 id;
@@ -24,10 +27,10 @@ struct dkc_ended {
 
 static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *counts_self;
 
-/* Protected by the gate's lock; @lost is atomic. */
+/* Read with one of the two locks held, changed with both. */
 static struct dkc_thread_counts *threads;
-static struct dkc_ended *blocks;	/* ordered by id */
-static u64 lost;	/* lost calls of threads that have no record (any more) */
+static struct dkc_ended *blocks;	/* ordered by id; protected by the lock of the threads */
+static u64 lost;	/* lost calls of threads that have no record (any more); atomic */
 
 /* ---- counting --------------------------------------------------------------- */
 
@@ -38,7 +41,7 @@ static void add_lost(u64 more)
 
 /*
  * Returns a thread's part of a block, or NULL. Called by the thread itself, or by another thread
- * with the gate's lock held.
+ * with one of the locks held, so that the thread's record is not freed.
  */
 static u64 *part_of(const struct dkc_thread_counts *t, u32 id)
 {
@@ -101,7 +104,7 @@ u64 dkc_counts_lost(void)
 	return sum;
 }
 
-/* ---- memory; all functions are called with the gate's lock held ----------------- */
+/* ---- memory; the lock of the threads is held ------------------------------------ */
 
 /*
  * Makes space for @size parts. The thread may be counting at the same time. So if the array is
@@ -220,9 +223,9 @@ bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 
 	if (!b)
 		return false;
-	dkc_gate_lock(&mask);
+	dkc_threads_lock(&mask);
 	all = block_link(b);
-	dkc_gate_unlock(&mask);
+	dkc_threads_unlock(&mask);
 	if (!all) {
 		kvfree(b);
 		return false;
@@ -237,21 +240,25 @@ void dkc_counts_destroy(struct dkc_counts *c)
 	struct dkc_ended **at = &blocks;
 	sigset_t mask;
 
-	dkc_gate_lock(&mask);
+	dkc_threads_lock(&mask);
 	while (*at != c->block)
 		at = &(*at)->next;
 	*at = c->block->next;
 	parts_take(c->id);
 	threads_complete();
-	dkc_gate_unlock(&mask);
+	dkc_threads_unlock(&mask);
 	kvfree(c->block);
 }
 
-/* ---- threads; all functions are called with the gate's lock held ---------------- */
+/* ---- threads -------------------------------------------------------------------- */
+
+void dkc_counts_alloc(struct dkc_thread_counts *t)
+{
+	t->incomplete = !parts_give(t);
+}
 
 void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 {
-	t->incomplete = !parts_give(t);
 	t->next = threads;
 	t->link = &threads;
 	if (t->next)
@@ -260,30 +267,34 @@ void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 	counts_self = t;
 }
 
-/* Adds the counts of an ending thread to @b, and frees @part. */
-static void keep(struct dkc_ended *b, u64 *part)
-{
-	unsigned int i;
-
-	for (i = 0; i < DKC_COUNTS; i++)
-		b->n[i] += part[i];
-	part_free(part);
-}
-
+/* Adds the counts of a thread that has ended to those of its blocks. */
 void dkc_counts_thread_end(struct dkc_thread_counts *t)
 {
-	struct dkc_parts *p = t->parts, *before;
 	struct dkc_ended *b;
+	const u64 *part;
+	unsigned int i;
 
 	if (t == counts_self)
 		counts_self = NULL;
-	for (b = blocks; b; b = b->next)
-		if (part_of(t, b->id))
-			keep(b, part_of(t, b->id));
+	for (b = blocks; b; b = b->next) {
+		part = part_of(t, b->id);
+		for (i = 0; part && i < DKC_COUNTS; i++)
+			b->n[i] += part[i];
+	}
 	add_lost(t->lost);
 	*t->link = t->next;
 	if (t->next)
 		t->next->link = t->link;
+}
+
+void dkc_counts_free(struct dkc_thread_counts *t)
+{
+	struct dkc_parts *p = t->parts, *before;
+	u32 id;
+
+	for (id = 0; p && id < p->size; id++)
+		if (p->part[id])
+			part_free(p->part[id]);
 	for (; p; p = before) {
 		before = p->before;
 		kvfree(p);

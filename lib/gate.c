@@ -58,7 +58,7 @@ struct gate_record {
 	pid_t tid;
 	unsigned int rounds;		/* runs of thread_exit() that kept the record */
 	struct urcu_bp_reader *const *reader;	/* see dkc_gate_set_reader() */
-	struct gate_record *next;	/* protected by dkc_gate_lock() */
+	struct gate_record *next;	/* read with one of the two locks held, changed with both */
 	struct gate_record **link;
 	struct dkc_thread_counts counts;
 	char pad_after[CACHE_LINE];
@@ -94,6 +94,11 @@ const struct dk__table dk__no_table = {
 bool dkc_fences;
 u32 dkc_forks;
 
+/*
+ * Signal handlers take @lock, also those that interrupt malloc(). So while it is held, nothing may
+ * allocate or free memory. @threads_lock is taken before @lock.
+ */
+static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate_record *records;
 static struct gate_overflow *overflow_calls;
@@ -116,24 +121,44 @@ static bool is_table_slot(const void *slot)
 }
 
 /*
- * Takes the lock with signals blocked, because a handler that makes a call may take the lock,
+ * Takes a lock with signals blocked, because a handler that makes a call may take the lock,
  * too. SIGTRAP stays unblocked: a probe in the locked code may be a breakpoint of a tracer in
  * this process. The handler of SIGTRAP must not call operators.
  */
-void dkc_gate_lock(sigset_t *mask)
+static void lock_blocking_signals(pthread_mutex_t *one, sigset_t *mask)
 {
 	sigset_t all;
 
 	sigfillset(&all);
 	sigdelset(&all, SIGTRAP);
 	pthread_sigmask(SIG_BLOCK, &all, mask);
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(one);
+}
+
+static void unlock_restoring_signals(pthread_mutex_t *one, const sigset_t *mask)
+{
+	pthread_mutex_unlock(one);
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+void dkc_gate_lock(sigset_t *mask)
+{
+	lock_blocking_signals(&lock, mask);
 }
 
 void dkc_gate_unlock(const sigset_t *mask)
 {
-	pthread_mutex_unlock(&lock);
-	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	unlock_restoring_signals(&lock, mask);
+}
+
+void dkc_threads_lock(sigset_t *mask)
+{
+	lock_blocking_signals(&threads_lock, mask);
+}
+
+void dkc_threads_unlock(const sigset_t *mask)
+{
+	unlock_restoring_signals(&threads_lock, mask);
 }
 
 static void overflow_del(struct gate_overflow *d)
@@ -148,8 +173,11 @@ static void overflow_del(struct gate_overflow *d)
 		next->prev = prev;
 }
 
-/* Frees the record and drops the overflow calls of the thread. Called with the lock held. */
-static void record_free(struct gate_record *r)
+/*
+ * Moves a record to @removed, and drops the overflow calls of the thread. Called with both locks
+ * held.
+ */
+static void record_remove(struct gate_record *r, struct gate_record **removed)
 {
 	struct gate_overflow *d, *next;
 
@@ -163,7 +191,19 @@ static void record_free(struct gate_record *r)
 		r->next->link = r->link;
 	num_outliving -= r->rounds == LAST_ROUND;
 	dkc_counts_thread_end(&r->counts);
-	kvfree(r);
+	r->next = *removed;
+	*removed = r;
+}
+
+static void removed_free(struct gate_record *r)
+{
+	struct gate_record *next;
+
+	for (; r; r = next) {
+		next = r->next;
+		dkc_counts_free(&r->counts);
+		kvfree(r);
+	}
 }
 
 /* Called with the lock held. True if the thread is inside a call. */
@@ -200,12 +240,13 @@ static void record_outlives(struct gate_record *r)
  */
 static COLD void thread_exit(void *data)
 {
-	struct gate_record *r = data;
+	struct gate_record *r = data, *removed = NULL;
 	unsigned int i;
 	bool used, again;
-	sigset_t mask;
+	sigset_t mask, inner;
 
-	dkc_gate_lock(&mask);
+	dkc_threads_lock(&mask);
+	dkc_gate_lock(&inner);
 	/* drop calls of the fast path: the thread has ended inside them, and their stack is gone */
 	for (i = 0; i < GATE_SLOTS; i++)
 		if (!((uintptr_t)r->slots[i] & SLOT_REG))
@@ -223,9 +264,11 @@ static COLD void thread_exit(void *data)
 		dkc_gate_self = NULL;
 		dk__self.top = NULL;
 		dk__self.limit = NULL;
-		record_free(r);
+		record_remove(r, &removed);
 	}
-	dkc_gate_unlock(&mask);
+	dkc_gate_unlock(&inner);
+	removed_free(removed);
+	dkc_threads_unlock(&mask);
 	if (again)
 		pthread_setspecific(key, r);
 }
@@ -245,8 +288,11 @@ static bool has_ended(const struct gate_record *r)
 	return ended;
 }
 
-/* Frees records of threads that have ended. The caller holds the lock, and has no record. */
-static void free_outliving(void)
+/*
+ * Moves the records of threads that have ended to @removed. The caller holds both locks, and has
+ * no record.
+ */
+static void remove_outliving(struct gate_record **removed)
 {
 	struct gate_record *r, *next;
 
@@ -254,7 +300,7 @@ static void free_outliving(void)
 		next = r->next;
 		/* check in this order: a thread that has not ended may enter another call */
 		if (r->rounds == LAST_ROUND && has_ended(r) && !record_in_use(r))
-			record_free(r);
+			record_remove(r, removed);
 	}
 }
 
@@ -265,8 +311,8 @@ static void key_make(void)
 
 COLD int dkc_gate_thread_init(void)
 {
-	struct gate_record *r;
-	sigset_t mask;
+	struct gate_record *r, *removed = NULL;
+	sigset_t mask, inner;
 
 	if (dkc_gate_self)
 		return 0;
@@ -281,8 +327,10 @@ COLD int dkc_gate_thread_init(void)
 		return -ENOMEM;
 	}
 
-	dkc_gate_lock(&mask);
-	free_outliving();
+	dkc_threads_lock(&mask);
+	dkc_counts_alloc(&r->counts);
+	dkc_gate_lock(&inner);
+	remove_outliving(&removed);
 	r->next = records;
 	r->link = &records;
 	if (r->next)
@@ -299,7 +347,9 @@ COLD int dkc_gate_thread_init(void)
 	dk__self.counts = &r->counts.by_block;
 	dk__self.top = r->slots;
 	dk__self.limit = r->counts.incomplete ? r->slots : &r->slots[GATE_SLOTS];
-	dkc_gate_unlock(&mask);
+	dkc_gate_unlock(&inner);
+	removed_free(removed);
+	dkc_threads_unlock(&mask);
 	return 0;
 }
 
@@ -694,27 +744,26 @@ static void replaced_mark(const struct dkc_replaced *tables)
 }
 
 /*
- * Called with the lock held. Frees the tables that are not marked. Moves the others to @kept, and
- * removes their marks. Returns the number of all tables.
+ * Called with the lock held. Moves the tables that are marked to @kept, and removes their marks.
+ * Moves the others to @unused. Returns the number of all tables.
  */
 static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head **kept,
-				   unsigned int *num_kept)
+				   unsigned int *num_kept, struct rcu_head **unused)
 {
-	struct rcu_head *r = tables->first, *next;
+	struct rcu_head *r = tables->first, *next, **to;
 	unsigned int n = 0;
 
 	for (tables->first = NULL; r; r = next, n++) {
 		struct dkc_table *table = (struct dkc_table *)r;
+		bool used = table->kind == DKC_TABLE_IN_USE;
 
-		next = r->next;
-		if (table->kind == DKC_TABLE_IN_USE) {
+		if (used)
 			table->kind = DKC_TABLE_FULL;
-			r->next = *kept;
-			*kept = r;
-			++*num_kept;
-		} else {
-			kvfree(table);
-		}
+		*num_kept += used;
+		to = used ? kept : unused;
+		next = r->next;
+		r->next = *to;
+		*to = r;
 	}
 	return n;
 }
@@ -726,7 +775,7 @@ static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head 
  */
 unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept)
 {
-	struct rcu_head *kept = NULL;
+	struct rcu_head *kept = NULL, *unused = NULL, *next;
 	/* sleep: sched_yield() by a real-time thread would not let threads of lower priority run */
 	const struct timespec pause = { 0, 10000 };
 	struct dkc_replaced **p = &replacing;
@@ -742,13 +791,17 @@ unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kep
 	replaced_mark(tables);
 	replaced_mark(&in_use);
 	*num_kept = 0;
-	n = replaced_sweep(tables, &kept, num_kept);
-	replaced_sweep(&in_use, &kept, num_kept);
+	n = replaced_sweep(tables, &kept, num_kept, &unused);
+	replaced_sweep(&in_use, &kept, num_kept, &unused);
 	in_use.first = kept;
 	while (*p != tables)
 		p = &(*p)->next;
 	*p = tables->next;
 	dkc_gate_unlock(&mask);
+	for (; unused; unused = next) {
+		next = unused->next;
+		kvfree(unused);
+	}
 	return n;
 }
 
@@ -829,22 +882,23 @@ COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 
 COLD void dkc_gate_before_fork(void)
 {
-	sigset_t mask;
+	sigset_t mask, inner;
 
-	dkc_gate_lock(&mask);
+	dkc_threads_lock(&mask);
+	dkc_gate_lock(&inner);
 	mask_at_fork = mask;
 }
 
 COLD void dkc_gate_after_fork(bool child)
 {
-	struct gate_record *r, *next;
+	struct gate_record *r, *next, *removed = NULL;
 	sigset_t mask = mask_at_fork;
 
 	/* neither the other threads nor their calls exist in the child */
 	for (r = child ? records : NULL; r; r = next) {
 		next = r->next;
 		if (r != dkc_gate_self)
-			record_free(r);
+			record_remove(r, &removed);
 		else
 			r->tid = gettid();
 	}
@@ -858,5 +912,7 @@ COLD void dkc_gate_after_fork(bool child)
 		replacing = NULL;	/* the threads that would free these tables do not exist */
 		dkc_gate_init();
 	}
-	dkc_gate_unlock(&mask);
+	pthread_mutex_unlock(&lock);
+	removed_free(removed);
+	dkc_threads_unlock(&mask);
 }

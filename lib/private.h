@@ -16,20 +16,29 @@ struct dkc_parts {
 
 struct dkc_thread_counts {
 	u64 **by_block;			/* &parts->part[0], for dk__add_count() */
-	struct dkc_parts *parts;	/* replaced with the gate's lock held */
+	struct dkc_parts *parts;	/* replaced with the lock of the threads held */
 	bool incomplete;		/* the thread lacks parts, so it has no slots */
 	u64 lost;			/* calls that were not counted */
 	struct dkc_thread_counts *next;
 	struct dkc_thread_counts **link;
 };
 
-/* Called with the gate's lock held. */
+/* Allocates the counters of a new thread, and frees those of one that has ended. */
+void dkc_counts_alloc(struct dkc_thread_counts *t);
+void dkc_counts_free(struct dkc_thread_counts *t);
+/* Called with both locks held. */
 void dkc_counts_thread_begin(struct dkc_thread_counts *t);
 void dkc_counts_thread_end(struct dkc_thread_counts *t);
 
-/* The lock of all threads' records. Signals are blocked while it is held. */
+/*
+ * Signals are blocked while one of these locks is held. The gate's lock protects what calls write.
+ * It must not be held while memory is allocated or freed. The lock of the threads is taken first,
+ * to begin or end a thread, or to make or destroy counters.
+ */
 void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
+void dkc_threads_lock(sigset_t *mask);
+void dkc_threads_unlock(const sigset_t *mask);
 
 /* Writes to stderr. Async-signal-safe. */
 void dkc_write_stderr(const char *text, size_t len);

@@ -42,6 +42,8 @@ void *dk_test_given_back(void *p)
 }
 
 #ifndef __KERNEL__
+static void (*at_free)(void);
+
 /* The linker's --wrap redirects calls to these functions; in the kernel, hooks.h does this. */
 void *__real_dkc_zalloc(size_t size);
 void *__wrap_dkc_zalloc(size_t size);
@@ -55,6 +57,8 @@ void *__wrap_dkc_zalloc(size_t size)
 
 void __wrap_dkc_free(void *p)
 {
+	if (READ_ONCE(owner) == dkc_self() && at_free)
+		at_free();
 	__real_dkc_free(dk_test_given_back(p));
 }
 #endif
@@ -91,3 +95,11 @@ void dk_test_at_alloc(void (*look)(void))
 	at_alloc = look;
 }
 EXPORT_SYMBOL_GPL(dk_test_at_alloc);
+
+#ifndef __KERNEL__
+void dk_test_at_free(void (*look)(void))
+{
+	WRITE_ONCE(owner, dkc_self());
+	at_free = look;
+}
+#endif

@@ -33,6 +33,9 @@ unsigned int dk_test_retired(void);
 /* Sets a function that is called before each allocation of this task or thread, or NULL. */
 void dk_test_at_alloc(void (*look)(void));
 
+/* Sets a function that is called before this thread frees memory, or NULL; userspace only. */
+void dk_test_at_free(void (*look)(void));
+
 /* Called by the macros of hooks.h. */
 bool dk_test_alloc_fails(void);
 void *dk_test_taken(void *p);

@@ -3,11 +3,14 @@
  * Makes calls in signal handlers that interrupt a call, nested calls, or a registration. Userspace
  * only.
  */
+#include "alloc.h"
 #include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SIGNALS		1500
@@ -123,5 +126,98 @@ static void handlers_call_at_any_moment(void)
 	CHECK_OK(dk_provider_unregister(&host));
 }
 
+/* ---- handlers that interrupt malloc() -------------------------------------------------- */
+
+static sem_t look_begins, look_ends;
+
+/* In place of a handler that interrupts malloc(): makes calls that take the gate's lock. */
+static void *call_at_each_look(void *data)
+{
+	CHECK_OK(dk_thread_init());
+	for (;;) {
+		sem_wait(&look_begins);
+		if (LOAD(stop))
+			return NULL;
+		if (!serves(DEEP))
+			ADD(bad);
+		sem_post(&look_ends);
+	}
+}
+
+/* Called before the library allocates or frees memory. */
+static void wait_for_calls(void)
+{
+	struct timespec end;
+
+	if (LOAD(bad))
+		return;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 20;
+	sem_post(&look_begins);
+	if (sem_timedwait(&look_ends, &end))
+		ADD(bad);
+	ADD(handled);
+}
+
+static void look_at_memory(void (*look)(void))
+{
+	dk_test_at_alloc(look);
+	dk_test_at_free(look);
+}
+
+/* The record of the thread, with its counters, is freed after this function. */
+static void *count_and_end(void *data)
+{
+	CHECK(serves(0));
+	look_at_memory(wait_for_calls);
+	return NULL;
+}
+
+static void *use_memory(void *data)
+{
+	struct dk_provider guest = DK_PROVIDER("guest");
+	pthread_t thread;
+
+	look_at_memory(wait_for_calls);
+	CHECK_OK(dk_thread_init());
+	CHECK_OK(dk_stats_enable(NULL, &t_why));
+	CHECK_OK(pthread_create(&thread, NULL, count_and_end, NULL));
+	pthread_join(thread, NULL);
+	look_at_memory(wait_for_calls);
+	CHECK_OK(dk_provider_register(&guest, &t_why));
+	CHECK_OK(dk_impls_register(&guest, more, 2, &t_why));
+	CHECK_OK(dk_provider_unregister(&guest));
+	CHECK_OK(dk_stats_disable(NULL, &t_why));
+	look_at_memory(NULL);
+	return NULL;
+}
+
+/* A handler may have interrupted malloc(), so a thread that needs malloc() must not block it. */
+static void memory_is_managed_without_the_lock_of_calls(void)
+{
+	pthread_t caller, user;
+
+	stop = 0;
+	handled = 0;
+	bad = 0;
+	sem_init(&look_begins, 0, 0);
+	sem_init(&look_ends, 0, 0);
+	CHECK_OK(dk_provider_register(&host, &t_why));
+	CHECK_OK(dk_op_define(&host, &calm_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &instant_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&host, impls, 2, &t_why));
+	CHECK_OK(pthread_create(&caller, NULL, call_at_each_look, NULL));
+	CHECK_OK(pthread_create(&user, NULL, use_memory, NULL));
+	pthread_join(user, NULL);
+	STORE(stop, 1);
+	sem_post(&look_begins);
+	pthread_join(caller, NULL);
+	CHECK_INT(bad, 0);
+	CHECK(handled > 20);
+	t_note("%u times", handled);
+	CHECK_OK(dk_provider_unregister(&host));
+}
+
 T_SUITE(signals,
-	T(handlers_call_at_any_moment));
+	T(handlers_call_at_any_moment),
+	T(memory_is_managed_without_the_lock_of_calls));
