@@ -265,9 +265,25 @@ static void operator_is_put_more_often_than_got(void)
 	/* t_close() checks that the registry is not in use */
 }
 
+/* The provider still points to the registry. */
+static void provider_outlives_its_registry(void)
+{
+	static struct dk_provider prov;
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&prov, "late");
+	CHECK_OK(dk_provider_unregister(&prov));
+	t_close();
+	CHECK_INT(dk_impls_register(&prov, here, 1, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERED);
+	CHECK_INT(dk_impls_withdraw(&prov, here, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERED);
+}
+
 T_SUITE(registries,
 	T(calls_in_two_registries),
 	T(default_registry_is_not_freed),
 	T(unknown_registry_flags_are_refused),
 	T(generation_grows_with_every_change),
-	T(operator_is_put_more_often_than_got));
+	T(operator_is_put_more_often_than_got),
+	T(provider_outlives_its_registry));

@@ -72,6 +72,9 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 
 	if (!prov)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "prov");
+	/* the registry of a provider that is not registered may be freed, except the default one */
+	if (prov->registry && !READ_ONCE(prov->core))
+		return dkc_refuse(why, DK_WHY_UNREGISTERED, prov->name);
 	reg = dkc_registry_locked(prov->registry);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
