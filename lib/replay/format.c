@@ -346,8 +346,7 @@ static bool is_one_without_device(struct dk_format *t)
 /* Puts the bits of the merged set that the layout does not have. Calls ignore them. */
 static void put_beyond(struct dk_format *t)
 {
-	unsigned int n = dk_layout_backends(t->layout) + dk_layout_functionalities(t->layout) - 1;
-	u64 beyond = t->explain->merged.bits & ~0ULL << n;
+	u64 beyond = t->explain->merged.bits & ~dk_layout_full(t->layout).bits;
 
 	if (!beyond)
 		return;
