@@ -74,6 +74,7 @@ struct gate_overflow {
 	struct gate_record *record;	/* the record of the thread that entered the call */
 	void *next;	/* a struct gate_overflow, but with this type gcc's LTO would fail */
 	void *prev;
+	void *mine;	/* during fork(): the next one of the thread that forks */
 } __attribute__((may_alias));
 
 /* Word 0 of the storage is the address of the slot or, if a gate_overflow follows, 0. */
@@ -109,6 +110,7 @@ static unsigned int num_outliving;	/* records for which thread_exit() will not r
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int key_error;
+static struct gate_overflow *mine_at_fork;
 static sigset_t mask_at_fork;
 
 /* Tags of the address in a slot. An address without a tag points to an entry of a table. */
@@ -379,6 +381,15 @@ COLD bool dkc_gate_any_removed(void)
 	return found;
 }
 
+static void overflow_link(struct gate_overflow *d)
+{
+	d->next = overflow_calls;
+	d->prev = NULL;
+	if (overflow_calls)
+		overflow_calls->prev = d;
+	overflow_calls = d;
+}
+
 static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
 	struct gate_overflow *d = (struct gate_overflow *)&storage[1];
@@ -389,11 +400,7 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 	d->reg = reg;
 	d->op = op;
 	d->record = dkc_gate_self;
-	d->next = overflow_calls;
-	d->prev = NULL;
-	if (overflow_calls)
-		overflow_calls->prev = d;
-	overflow_calls = d;
+	overflow_link(d);
 	dkc_gate_unlock(&mask);
 }
 
@@ -880,13 +887,43 @@ COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 	return tid;
 }
 
+/*
+ * fork() takes the locks of malloc() after this function, so only @threads_lock stays locked. It
+ * protects the list of records. The lists that it does not protect are made anew in the child.
+ */
 COLD void dkc_gate_before_fork(void)
 {
+	struct gate_overflow *d;
 	sigset_t mask, inner;
 
 	dkc_threads_lock(&mask);
-	dkc_gate_lock(&inner);
 	mask_at_fork = mask;
+	mine_at_fork = NULL;
+	dkc_gate_lock(&inner);
+	for (d = overflow_calls; d; d = d->next)
+		if (d->record == dkc_gate_self) {
+			d->mine = mine_at_fork;
+			mine_at_fork = d;
+		}
+	dkc_gate_unlock(&inner);
+}
+
+/* Other threads may have held @lock and changed these lists during fork(). */
+static void lists_after_fork(void)
+{
+	struct gate_overflow *d;
+
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	overflow_calls = NULL;
+	for (d = mine_at_fork; d; d = d->mine)
+		overflow_link(d);
+	/*
+	 * no thread of the child completes deferred calls; the memory of their tokens may be
+	 * shared or freed
+	 */
+	deferred_calls = NULL;
+	replacing = NULL;	/* the threads that would free these tables do not exist */
+	in_use.first = NULL;
 }
 
 COLD void dkc_gate_after_fork(bool child)
@@ -894,6 +931,11 @@ COLD void dkc_gate_after_fork(bool child)
 	struct gate_record *r, *next, *removed = NULL;
 	sigset_t mask = mask_at_fork;
 
+	if (child) {
+		lists_after_fork();
+		WRITE_ONCE(dkc_forks, dkc_forks + 1);
+		dkc_gate_init();
+	}
 	/* neither the other threads nor their calls exist in the child */
 	for (r = child ? records : NULL; r; r = next) {
 		next = r->next;
@@ -902,17 +944,6 @@ COLD void dkc_gate_after_fork(bool child)
 		else
 			r->tid = gettid();
 	}
-	if (child) {
-		/*
-		 * no thread of the child completes deferred calls; the memory of their tokens
-		 * may be shared or freed
-		 */
-		deferred_calls = NULL;
-		WRITE_ONCE(dkc_forks, dkc_forks + 1);
-		replacing = NULL;	/* the threads that would free these tables do not exist */
-		dkc_gate_init();
-	}
-	pthread_mutex_unlock(&lock);
 	removed_free(removed);
 	dkc_threads_unlock(&mask);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,9 +26,12 @@ DK_OP(instant, "signals::instant", (struct dk_obj *x), (x), (x));
 static struct dk_provider host = DK_PROVIDER("host");
 static int stop;
 static unsigned int handled, bad, calls, changes;
+static __thread void (*inside)(void);	/* called in the innermost call */
 
 static int calm_here(struct dk_call *c, struct dk_obj *x, int depth)
 {
+	if (!depth && inside)
+		inside();
 	return depth ? calm(x, depth - 1) : 0;
 }
 
@@ -173,6 +177,36 @@ static void *count_and_end(void *data)
 	return NULL;
 }
 
+static bool forks;
+
+/* Runs after the handlers of the library, because it is registered before them. */
+static void before_fork(void)
+{
+	if (forks)
+		wait_for_calls();
+}
+
+__attribute__((constructor(101)))
+static void register_first(void)
+{
+	pthread_atfork(before_fork, NULL, NULL);
+}
+
+static void fork_inside_of_calls(void)
+{
+	int status = -1;
+	pid_t child;
+
+	forks = true;
+	child = fork();
+	forks = false;
+	inside = NULL;
+	if (!child)
+		_exit(!serves(DEEP) || dk_provider_drain(&host) != -EDEADLK);
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_INT(status, 0);
+}
+
 static void *use_memory(void *data)
 {
 	struct dk_provider guest = DK_PROVIDER("guest");
@@ -189,6 +223,9 @@ static void *use_memory(void *data)
 	CHECK_OK(dk_provider_unregister(&guest));
 	CHECK_OK(dk_stats_disable(NULL, &t_why));
 	look_at_memory(NULL);
+	/* fork() takes the locks of malloc() */
+	inside = fork_inside_of_calls;
+	CHECK(serves(DEEP));
 	return NULL;
 }
 
