@@ -96,7 +96,8 @@ static int connect_new(struct dk_nl *nl)
 	if (err)
 		return dkn_error_libnl(&nl->why, err, "cannot connect to generic netlink");
 	set_socket_options(nl_socket_get_fd(nl->sk));
-	nl->family = genl_ctrl_resolve(nl->sk, DK_GENL_NAME);
+	errno = 0;
+	nl->family = dkn_resolved(genl_ctrl_resolve(nl->sk, DK_GENL_NAME));
 	if (nl->family == -NLE_OBJ_NOTFOUND)
 		return dkn_error_no_family(&nl->why, -ENOENT);
 	if (nl->family < 0)

@@ -203,6 +203,7 @@ int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned i
 int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_ack *v,
 		     const struct nlmsghdr *request, enum dkn_set set);
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what);
+int dkn_resolved(int number);
 int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad);
 int dkn_error_no_family(struct dk_nl_error *e, int code);
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times);

@@ -49,9 +49,11 @@ static int find_number(const char *family, const char *group)
 	if (!sk)
 		return -NLE_NOMEM;
 	number = genl_connect(sk);
-	if (!number)
-		number = group ? genl_ctrl_resolve_grp(sk, family, group) :
-				 genl_ctrl_resolve(sk, family);
+	if (!number) {
+		errno = 0;
+		number = dkn_resolved(group ? genl_ctrl_resolve_grp(sk, family, group) :
+					      genl_ctrl_resolve(sk, family));
+	}
 	nl_socket_free(sk);
 	return number;
 }

@@ -265,6 +265,10 @@ static int take_request(struct fake_socket *s, const void *bytes)
 
 	asking = s;
 	if (request->nlmsg_type == GENL_ID_CTRL) {
+		if (fake.lookup_error) {
+			errno = fake.lookup_error;
+			return -1;
+		}
 		answer_ctrl(request);
 	} else {
 		fake_requests++;

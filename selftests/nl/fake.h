@@ -25,6 +25,7 @@ struct fake {
 	void (*answer)(const struct nlmsghdr *request);
 	int socket_error;	/* the error of opening a socket; 0: none */
 	int send_error;		/* the error of sending the next request; 0: none */
+	int lookup_error;	/* the error of sending requests for families; 0: none */
 	bool is_foreign;	/* queued messages come from another process */
 	bool is_busy;		/* other families are registered during requests */
 };

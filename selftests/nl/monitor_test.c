@@ -175,6 +175,25 @@ TEST(the_module_is_unloaded_unnoticed)
 	}
 }
 
+/* libnl reports each failure of the lookup as a missing family. */
+TEST(the_family_is_not_looked_up_without_memory)
+{
+	struct dk_nl_monitor *m = open_monitor();
+	struct dk_nl_event e = { .size = sizeof(e) };
+
+	fake_queue_error(ENOBUFS);
+	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
+	EXPECT_EQ(e.kind, DK_NL_EVENT_LOST);
+	fake.lookup_error = ENOMEM;
+	EXPECT_EQ(dk_nl_monitor_drain(m), -ENOMEM);
+	fake.lookup_error = 0;
+	EXPECT_EQ(dk_nl_monitor_drain(m), 0);
+	queue_event(1);
+	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
+	EXPECT_EQ(e.number, 1);
+	close_monitor(m);
+}
+
 TEST(the_module_is_unloaded_while_a_monitor_is_opened)
 {
 	struct dk_nl_error why = { .size = sizeof(why) };
