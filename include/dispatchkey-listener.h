@@ -98,11 +98,11 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * @listener: the listener; may be NULL or not registered
  *
  * After this function has returned 0, the listener is not running and will not be called.
- * If several threads unregister the listener at once, all of them wait, and the memory
- * may be freed after all have returned. This function waits for the thread that runs
- * @listener->notify. To avoid a deadlock, do not hold a lock that @listener->notify
- * takes, and do not call this function from inside a function of a provider that
- * @listener->notify unregisters or drains.
+ * If several threads unregister the listener at once, all of them wait. The memory may be
+ * freed, or the listener registered again, after all have returned. This function waits
+ * for the thread that runs @listener->notify. To avoid a deadlock, do not hold a lock that
+ * @listener->notify takes, and do not call this function from inside a function of a
+ * provider that @listener->notify unregisters or drains.
  *
  * Context: Process context, sleeps until the listener has returned. Not in the kernel module.
  * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic
