@@ -274,6 +274,8 @@ static void provider_outlives_its_registry(void)
 	t_join(&prov, "late");
 	CHECK_OK(dk_provider_unregister(&prov));
 	t_close();
+	/* an address that would crash */
+	prov.registry = (struct dk_registry *)sizeof(long);
 	CHECK_INT(dk_impls_register(&prov, here, 1, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERED);
 	CHECK_INT(dk_impls_withdraw(&prov, here, &t_why), -EINVAL);
