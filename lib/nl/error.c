@@ -154,15 +154,6 @@ static int errno_of(int nlerr)
 	return -EIO;
 }
 
-/*
- * genl_ctrl_resolve() returns -NLE_OBJ_NOTFOUND for every error. If the variable errno, which the
- * caller has set to 0, has changed, the error is another one.
- */
-int dkn_resolved(int number)
-{
-	return number == -NLE_OBJ_NOTFOUND && errno ? -NLE_FAILURE : number;
-}
-
 /* If libnl has no number for the error, the variable errno tells which it is, or is 0. */
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what)
 {

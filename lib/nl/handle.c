@@ -84,6 +84,25 @@ void dkn_disconnect(struct dk_nl *nl)
 	nl->sk = NULL;
 }
 
+int dkn_resolve(struct nl_sock *sk, const char *family, const char *group)
+{
+	int number;
+
+	errno = 0;
+	number = group ? genl_ctrl_resolve_grp(sk, family, group) : genl_ctrl_resolve(sk, family);
+	/* libnl returns this number for every error; if errno is set, it is another one */
+	return number == -NLE_OBJ_NOTFOUND && errno ? -NLE_FAILURE : number;
+}
+
+int dkn_resolved(struct dk_nl *nl, int number)
+{
+	if (number >= 0)
+		return number;
+	if (number == -NLE_OBJ_NOTFOUND)
+		return dkn_error_no_family(&nl->why, -ENOENT);
+	return dkn_error_libnl(&nl->why, number, "cannot find the netlink family");
+}
+
 static int connect_new(struct dk_nl *nl)
 {
 	int err;
@@ -96,13 +115,8 @@ static int connect_new(struct dk_nl *nl)
 	if (err)
 		return dkn_error_libnl(&nl->why, err, "cannot connect to generic netlink");
 	set_socket_options(nl_socket_get_fd(nl->sk));
-	errno = 0;
-	nl->family = dkn_resolved(genl_ctrl_resolve(nl->sk, DK_GENL_NAME));
-	if (nl->family == -NLE_OBJ_NOTFOUND)
-		return dkn_error_no_family(&nl->why, -ENOENT);
-	if (nl->family < 0)
-		return dkn_error_libnl(&nl->why, nl->family, "cannot find the netlink family");
-	return 0;
+	nl->family = dkn_resolved(nl, dkn_resolve(nl->sk, DK_GENL_NAME, NULL));
+	return nl->family < 0 ? nl->family : 0;
 }
 
 /* Opens a new socket and resolves the family, whose ID changes each time the module is loaded. */

@@ -203,7 +203,6 @@ int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned i
 int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_ack *v,
 		     const struct nlmsghdr *request, enum dkn_set set);
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what);
-int dkn_resolved(int number);
 int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad);
 int dkn_error_no_family(struct dk_nl_error *e, int code);
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times);
@@ -226,6 +225,10 @@ struct dk_nl {
 
 int dkn_connect(struct dk_nl *nl);
 void dkn_disconnect(struct dk_nl *nl);
+/* Returns the number of a family or, unless @group is NULL, of a group; or libnl's error. */
+int dkn_resolve(struct nl_sock *sk, const char *family, const char *group);
+/* Returns the number that dkn_resolve() returned, or the errno of its error. */
+int dkn_resolved(struct dk_nl *nl, int number);
 int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 

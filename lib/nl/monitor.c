@@ -49,28 +49,15 @@ static int find_number(const char *family, const char *group)
 	if (!sk)
 		return -NLE_NOMEM;
 	number = genl_connect(sk);
-	if (!number) {
-		errno = 0;
-		number = dkn_resolved(group ? genl_ctrl_resolve_grp(sk, family, group) :
-					      genl_ctrl_resolve(sk, family));
-	}
+	if (!number)
+		number = dkn_resolve(sk, family, group);
 	nl_socket_free(sk);
 	return number;
 }
 
-/* Returns the number that find_number() returned, or the errno of its error. */
-static int found(struct dk_nl *nl, int number)
-{
-	if (number >= 0)
-		return number;
-	if (number == -NLE_OBJ_NOTFOUND)
-		return dkn_error_no_family(&nl->why, -ENOENT);
-	return dkn_error_libnl(&nl->why, number, "cannot find the netlink family");
-}
-
 static int join(struct dk_nl *nl, const char *family, const char *group)
 {
-	int number = found(nl, find_number(family, group)), err;
+	int number = dkn_resolved(nl, find_number(family, group)), err;
 
 	if (number < 0)
 		return number;
@@ -92,7 +79,7 @@ static int join_groups(struct dk_nl *nl)
 		err = join(nl, DK_GENL_NAME, DISPATCHKEY_MCGRP_CHANGES);
 		if (err)
 			return err;
-		number = found(nl, find_number(DK_GENL_NAME, NULL));
+		number = dkn_resolved(nl, find_number(DK_GENL_NAME, NULL));
 		if (number < 0)
 			return number;
 		if (number == nl->family)
@@ -301,7 +288,7 @@ static int check_family(struct dk_nl_monitor *m)
 	int number = find_number(DK_GENL_NAME, NULL);
 
 	if (number < 0 && number != -NLE_OBJ_NOTFOUND)
-		return dkn_error_libnl(&m->nl->why, number, "cannot find the netlink family");
+		return dkn_resolved(m->nl, number);
 	m->is_gone = number != m->nl->family;
 	return m->is_gone ? gone(m) : 0;
 }
