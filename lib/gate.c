@@ -778,11 +778,12 @@ static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head 
 /*
  * Called after a liburcu grace period that began after dkc_replaced_begin(). Waits until no call is
  * looking up an entry in one of @tables: each call that has read such a table has then ended or is
- * inside a function. Then frees the tables that no call uses.
+ * inside a function. Then moves the tables that no call uses to @unused.
  */
-unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept)
+unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept,
+			      struct rcu_head **unused)
 {
-	struct rcu_head *kept = NULL, *unused = NULL, *next;
+	struct rcu_head *kept = NULL;
 	/* sleep: sched_yield() by a real-time thread would not let threads of lower priority run */
 	const struct timespec pause = { 0, 10000 };
 	struct dkc_replaced **p = &replacing;
@@ -798,17 +799,13 @@ unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kep
 	replaced_mark(tables);
 	replaced_mark(&in_use);
 	*num_kept = 0;
-	n = replaced_sweep(tables, &kept, num_kept, &unused);
-	replaced_sweep(&in_use, &kept, num_kept, &unused);
+	n = replaced_sweep(tables, &kept, num_kept, unused);
+	replaced_sweep(&in_use, &kept, num_kept, unused);
 	in_use.first = kept;
 	while (*p != tables)
 		p = &(*p)->next;
 	*p = tables->next;
 	dkc_gate_unlock(&mask);
-	for (; unused; unused = next) {
-		next = unused->next;
-		kvfree(unused);
-	}
 	return n;
 }
 

@@ -67,9 +67,10 @@ void dkc_gate_init(void);
 void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from);
 /*
  * Returns the number of @tables. Sets *@num_kept to the number of replaced tables that calls still
- * use.
+ * use. Adds the others to the list @unused, to be freed.
  */
-unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept);
+unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept,
+			      struct rcu_head **unused);
 
 /* Functions of the C++ ABI, which no header of the C library declares. */
 int __cxa_atexit(void (*call)(void *data), void *data, void *owner);

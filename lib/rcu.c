@@ -71,11 +71,25 @@ void dkc_free_table_rcu(struct dkc_table *table)
 	retire(&table->rcu, &replaced);
 }
 
+/* Frees a list of objects, each of which begins with its rcu_head. Returns their number. */
+static unsigned int free_all(struct rcu_head *r)
+{
+	struct rcu_head *next;
+	unsigned int n = 0;
+
+	for (; r; r = next, n++) {
+		next = r->next;
+		kvfree(r);
+	}
+	return n;
+}
+
 void dkc_synchronize_rcu(void)
 {
 	/* objects that are already retired are freed after the grace period; pairs with retire() */
 	struct rcu_head *batch = __atomic_exchange_n(&retired, NULL,
 							__ATOMIC_ACQUIRE);
+	struct rcu_head *unused = NULL;
 	struct dkc_replaced tables;
 	unsigned int n;
 	int cancel;
@@ -85,15 +99,10 @@ void dkc_synchronize_rcu(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	urcu_bp_synchronize_rcu();
 	dkc_readers_ended();
-	n = dkc_replaced_end(&tables, &num_kept);
+	n = dkc_replaced_end(&tables, &num_kept, &unused);
 	pthread_setcancelstate(cancel, NULL);
-	while (batch) {
-		struct rcu_head *next = batch->next;
-
-		kvfree(batch);
-		batch = next;
-		n++;
-	}
+	free_all(unused);
+	n += free_all(batch);
 	__atomic_fetch_sub(&num_retired, n, __ATOMIC_RELAXED);
 }
 
