@@ -191,28 +191,16 @@ static const char *argument_end(const char *s)
 	return s;
 }
 
-static bool is_space(char c)
-{
-	return c && (u8)c <= ' ';
-}
-
-static const char *skip_space(const char *s)
-{
-	while (is_space(*s))
-		s++;
-	return s;
-}
-
 /* Skips white space and, if @open follows, the text up to @close and more white space. */
 static const char *skip(const char *s, char open, char close)
 {
-	const char *begin = skip_space(s), *end = begin;
+	const char *begin = dkc_skip_space(s), *end = begin;
 
 	if (*begin != open)
 		return begin;
 	while (*end && *end != close)
 		end++;
-	return *end ? skip_space(end + 1) : begin;
+	return *end ? dkc_skip_space(end + 1) : begin;
 }
 
 /*
@@ -227,7 +215,7 @@ static bool is_dispatched_on(const char *s)
 		s++;
 		word++;
 	}
-	if (*word || !(is_space(*s) || *s == '(' || *s == '?' || *s == '['))
+	if (*word || !(dkc_is_space(*s) || *s == '(' || *s == '?' || *s == '['))
 		return false;
 	s = skip(s, '(', ')');
 	if (*s == '?')
@@ -250,7 +238,7 @@ static u64 argument_mask(const char *schema)
 	while (*schema && *schema != '(')
 		schema++;
 	while (*schema && *schema != ')') {
-		schema = skip_space(schema + 1);
+		schema = dkc_skip_space(schema + 1);
 		/* neither "*" nor "..." is an argument */
 		if (*schema != '*' && *schema != '.')
 			mask = mask << 1 | is_dispatched_on(schema);

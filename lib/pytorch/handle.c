@@ -49,11 +49,7 @@ static char *put_full(char *to, const struct dkc_library *l, const char *text,
 /* Returns the schema of a declaration without the white space before it, or NULL. */
 static const char *schema_of(const struct dk_op_decl *decl)
 {
-	const char *schema = decl ? decl->schema : NULL;
-
-	while (schema && *schema && (u8)*schema <= ' ')
-		schema++;
-	return schema;
+	return decl && decl->schema ? dkc_skip_space(decl->schema) : NULL;
 }
 
 /* Returns the length of a name, or of the name in a schema. */

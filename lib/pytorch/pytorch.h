@@ -35,6 +35,19 @@ const char *dkc_constant_name(enum dkc_constant constant);
 /* compute.c: returns the device type with this name in lower case ("cuda"), or NULL. */
 const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
 
+/* White space in a schema, and all control characters. */
+static inline bool dkc_is_space(char c)
+{
+	return c && (u8)c <= ' ';
+}
+
+static inline const char *dkc_skip_space(const char *s)
+{
+	while (dkc_is_space(*s))
+		s++;
+	return s;
+}
+
 /*
  * listener.c: returns true if a listener or its callback lies in @owner's memory. If it returns
  * true, the registry cannot be freed before dkc_registry_visit_end().
