@@ -187,7 +187,7 @@ static void struct_of_another_layout_is_refused(void)
 	decl.sig = NULL;
 	decl.sig_mark = 0;
 	param[1] = parcel_op.param[1];
-	param[1].size = 4;
+	param[1].size /= 2;
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	param[1].size = parcel_op.param[1].size;
 	param[1].kind = DK_ARG_INT;
