@@ -118,7 +118,7 @@ struct dk_device_info {
  * @device: its number
  * @info: filled with the device; set @info->size first
  *
- * Context: Process context, may sleep. Not in the kernel module.
+ * Context: Process context, may sleep.
  * Return: 0, -ENODEV, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_device(struct dk_registry *reg, __u32 device,

@@ -60,6 +60,7 @@ EXPORT_SYMBOL_GPL(dk_call_complete);
 EXPORT_SYMBOL_GPL(dk_device_set_online_timeout);
 EXPORT_SYMBOL_GPL(dk_backend_set_online_timeout);
 EXPORT_SYMBOL_GPL(dk_backend_is_online);
+EXPORT_SYMBOL_GPL(dk_registry_device);
 EXPORT_SYMBOL_GPL(dk_call_device);
 EXPORT_SYMBOL_GPL(dk_call_priv);
 EXPORT_SYMBOL_GPL(dk__call_enter);

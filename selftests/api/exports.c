@@ -90,7 +90,6 @@ EXPORT_SYMBOL_GPL(dk_registry_has_fallback);
 EXPORT_SYMBOL_GPL(dk_op_check);
 EXPORT_SYMBOL_GPL(dk_registry_counts);
 EXPORT_SYMBOL_GPL(dk_registry_backend);
-EXPORT_SYMBOL_GPL(dk_registry_device);
 EXPORT_SYMBOL_GPL(dk_registry_next_device);
 EXPORT_SYMBOL_GPL(dk_registry_next_provider);
 EXPORT_SYMBOL_GPL(dk_registry_limit);
