@@ -25,10 +25,6 @@ struct dkc_ended {
 
 #define CACHE_LINE	64
 
-static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *counts_self;
-
-/* Read with one of the two locks held, changed with both. */
-static struct dkc_thread_counts *threads;
 static struct dkc_ended *blocks;	/* ordered by id; protected by the lock of the threads */
 static u64 lost;	/* lost calls of threads that have no record (any more); atomic */
 
@@ -57,11 +53,11 @@ void dkc_count_add(const struct dk__count *at)
 	struct dkc_thread_counts *t;
 	u64 *n;
 
-	if (!counts_self && dkc_gate_thread_init()) {
+	if (dkc_gate_thread_init()) {
 		add_lost(1);
 		return;
 	}
-	t = counts_self;
+	t = dkc_counts_self();
 	/*
 	 * Pairs with rcu_assign_pointer() in part_give(): the parts of a new block are published
 	 * before any table whose calls count in it. So if the caller has read such a table, the
@@ -75,14 +71,14 @@ void dkc_count_add(const struct dk__count *at)
 
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 {
-	const struct dkc_thread_counts *t;
+	const struct dkc_thread_counts *t = NULL;
 	const u64 *n;
 	sigset_t mask;
 	u64 sum;
 
 	dkc_gate_lock(&mask);
 	sum = c->block->n[i];
-	for (t = threads; t; t = t->next) {
+	while ((t = dkc_counts_next(t))) {
 		n = part_of(t, c->id);
 		sum += n ? READ_ONCE(n[i]) : 0;
 	}
@@ -92,13 +88,13 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 
 u64 dkc_counts_lost(void)
 {
-	const struct dkc_thread_counts *t;
+	const struct dkc_thread_counts *t = NULL;
 	sigset_t mask;
 	u64 sum;
 
 	dkc_gate_lock(&mask);
 	sum = READ_ONCE(lost);
-	for (t = threads; t; t = t->next)
+	while ((t = dkc_counts_next(t)))
 		sum += READ_ONCE(t->lost);
 	dkc_gate_unlock(&mask);
 	return sum;
@@ -162,9 +158,9 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 /* Frees the parts of a block whose counters are no longer used. */
 static void parts_take(u32 id)
 {
-	struct dkc_thread_counts *t;
+	struct dkc_thread_counts *t = NULL;
 
-	for (t = threads; t; t = t->next) {
+	while ((t = dkc_counts_next(t))) {
 		if (!part_of(t, id))
 			continue;
 		part_free(part_of(t, id));
@@ -186,9 +182,9 @@ static bool parts_give(struct dkc_thread_counts *t)
 /* Retries the allocation for threads that lack parts. A thread with all parts gets slots. */
 static void threads_complete(void)
 {
-	struct dkc_thread_counts *t;
+	struct dkc_thread_counts *t = NULL;
 
-	for (t = threads; t; t = t->next)
+	while ((t = dkc_counts_next(t)))
 		if (t->incomplete)
 			/* pairs with limit_raise() in lib/gate.c */
 			smp_store_release(&t->incomplete, !parts_give(t));
@@ -198,11 +194,11 @@ static void threads_complete(void)
 static bool block_link(struct dkc_ended *b)
 {
 	struct dkc_ended **at = &blocks;
-	struct dkc_thread_counts *t;
+	struct dkc_thread_counts *t = NULL;
 
 	for (; *at && (*at)->id == b->id; at = &(*at)->next)
 		b->id++;
-	for (t = threads; t; t = t->next)
+	while ((t = dkc_counts_next(t)))
 		if (!part_give(t, b->id))
 			break;
 	if (t) {
@@ -257,34 +253,18 @@ void dkc_counts_alloc(struct dkc_thread_counts *t)
 	t->incomplete = !parts_give(t);
 }
 
-void dkc_counts_thread_begin(struct dkc_thread_counts *t)
-{
-	t->next = threads;
-	t->link = &threads;
-	if (t->next)
-		t->next->link = &t->next;
-	threads = t;
-	counts_self = t;
-}
-
-/* Adds the counts of a thread that has ended to those of its blocks. */
-void dkc_counts_thread_end(struct dkc_thread_counts *t)
+void dkc_counts_thread_end(const struct dkc_thread_counts *t)
 {
 	struct dkc_ended *b;
 	const u64 *part;
 	unsigned int i;
 
-	if (t == counts_self)
-		counts_self = NULL;
 	for (b = blocks; b; b = b->next) {
 		part = part_of(t, b->id);
 		for (i = 0; part && i < DKC_COUNTS; i++)
 			b->n[i] += part[i];
 	}
 	add_lost(t->lost);
-	*t->link = t->next;
-	if (t->next)
-		t->next->link = t->link;
 }
 
 void dkc_counts_free(struct dkc_thread_counts *t)

@@ -345,7 +345,6 @@ COLD int dkc_gate_thread_init(void)
 		r->reader = &URCU_TLS(urcu_bp_reader);
 	records = r;
 	dkc_gate_self = r;
-	dkc_counts_thread_begin(&r->counts);
 	dk__self.counts = &r->counts.by_block;
 	dk__self.top = r->slots;
 	dk__self.limit = r->counts.incomplete ? r->slots : &r->slots[GATE_SLOTS];
@@ -353,6 +352,18 @@ COLD int dkc_gate_thread_init(void)
 	removed_free(removed);
 	dkc_threads_unlock(&mask);
 	return 0;
+}
+
+struct dkc_thread_counts *dkc_counts_self(void)
+{
+	return dkc_gate_self ? &dkc_gate_self->counts : NULL;
+}
+
+struct dkc_thread_counts *dkc_counts_next(const struct dkc_thread_counts *t)
+{
+	struct gate_record *r = t ? container_of(t, struct gate_record, counts)->next : records;
+
+	return r ? &r->counts : NULL;
 }
 
 COLD void dkc_gate_set_reader(struct urcu_bp_reader *const *reader)

@@ -19,16 +19,18 @@ struct dkc_thread_counts {
 	struct dkc_parts *parts;	/* replaced with the lock of the threads held */
 	bool incomplete;		/* the thread lacks parts, so it has no slots */
 	u64 lost;			/* calls that were not counted */
-	struct dkc_thread_counts *next;
-	struct dkc_thread_counts **link;
 };
 
 /* Allocates the counters of a new thread, and frees those of one that has ended. */
 void dkc_counts_alloc(struct dkc_thread_counts *t);
 void dkc_counts_free(struct dkc_thread_counts *t);
-/* Called with both locks held. */
-void dkc_counts_thread_begin(struct dkc_thread_counts *t);
-void dkc_counts_thread_end(struct dkc_thread_counts *t);
+/* Adds the counts of a thread that has ended to those of its blocks. Called with both locks held. */
+void dkc_counts_thread_end(const struct dkc_thread_counts *t);
+
+/* lib/gate.c: the counters of the calling thread, or NULL if it has no record. */
+struct dkc_thread_counts *dkc_counts_self(void);
+/* Walks the counters of all threads with one of the two locks held. Starts and ends with NULL. */
+struct dkc_thread_counts *dkc_counts_next(const struct dkc_thread_counts *t);
 
 /*
  * Signals are blocked while one of these locks is held. The gate's lock protects what calls write.
