@@ -552,6 +552,8 @@ man: $(O)/man-pages
 $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/man-pages \
 		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
 		Documentation/netlink/*.rst Documentation/netlink/specs/*) packaging/debian/changelog
+	@command -v python3 >/dev/null || { \
+		echo 'make man: python3 is missing: apt-get install python3' >&2; exit 1; }
 	$(say) MAN $(O)/man
 	$(Q)rm -rf $(O)/man
 	$(Q)python3 scripts/man-pages $(tool) $(O)/man

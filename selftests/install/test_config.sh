@@ -167,4 +167,16 @@ ok "make prints that manual pages are left out because programs do not run" \
 	grep 'python3 *no: manual pages are left out (programs of "cc" do not run here' "$st_tmp/out"
 refused "config.mk has no have_python if programs do not run" found have_python
 
+# Commands that the pages need. The folder in PATH has links to all other commands.
+: >"$missing"
+flags
+mkdir "$st_tmp/others"
+find -H /usr/bin /bin -maxdepth 1 ! -type d ! -name 'python3*' ! -name 'perl*' \
+	! -name sphinx-build -exec ln -sf -t "$st_tmp/others" {} +
+printf '#!/bin/sh\n' >"$st_tmp/others/sphinx-build" && chmod 755 "$st_tmp/others/sphinx-build"
+needs() { ! PATH=$st_tmp/others "$make" -C "$st_top" O="$out" -o "$out/dkctl" "$1" 2>&1; }
+make=$(command -v make)
+like "make man prints that python3 is missing" "*make man: python3 is missing: *" "$(needs man)"
+like "make html prints that perl is missing" "*perl is missing: install perl*" "$(needs html)"
+
 finish
