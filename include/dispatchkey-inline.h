@@ -275,7 +275,7 @@ enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
 	DK__HOW_TYPED = 2,		/* compare the operator's type with the caller's */
 	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* caller is in an RCU read-side critical section */
-	DK__HOW_ARRAY = 8,		/* use fewer registers: see dk__begin() */
+	DK__HOW_ARRAY = 8,		/* the objects are in a struct dk__array: see dk__begin() */
 };
 
 /*
@@ -679,8 +679,8 @@ DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned l
 }
 
 /*
- * Returns the element that may be for @device. The caller must compare @same or @number of the
- * element with @device.
+ * Returns the first element at which a search for @device looks. It may be for another device: the
+ * caller must compare @same or @number of the element with @device.
  */
 DK__ALWAYS_INLINE const struct dk__device_table *dk__device_at(const struct dk__devices *devices,
 							       __u32 device)

@@ -143,7 +143,8 @@ int dk_library_unregister(struct dk_library *lib);
  * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
- * * -EINVAL: @lib is an IMPL library, the namespace is another one, or as dk_op_define()
+ * * -EINVAL: @lib is an IMPL library, @decl has a namespace other than the library's, or as
+ *   dk_op_define()
  * * -EEXIST: the operator is defined already, or @h is in use
  * * -EBUSY, -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN
  */

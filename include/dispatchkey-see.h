@@ -95,8 +95,8 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
  *	alias key
  * @is_fallthrough: whether it is a fallthrough
  * @is_boxed: whether it is a boxed function
- * @is_active: whether it is online, and is the newest function of its device at its key. A
- *	function of no device must be the newest of those without a device
+ * @is_active: whether it is online and is the newest function at its key: of those of its device
+ *	or, if it belongs to no device, of those without a device
  * @reserved: zero
  * @device: number of the device that the function belongs to, or 0
  * @label: label of the function

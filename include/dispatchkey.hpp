@@ -1370,7 +1370,7 @@ template <class F, class... A> constexpr bool is_for()
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
-	/* one byte more than a label has, so that the library sees if a text is too long */
+	/* one byte more than the longest label, so that the library rejects a longer text */
 	char label[DK_NAME_MAX + 1] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
