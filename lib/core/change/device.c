@@ -3,7 +3,7 @@
 #include "change.h"
 
 #define DKC_DEVMAP_MIN		16
-/* A number is a generation and a slot. Without the last generation, none is DK_DEVICE_LIST. */
+/* The last generation is not used, so that no number of a device is DK_DEVICE_LIST. */
 #define DKC_MAX_GENERATION	((1u << (32 - DKC_DEVICE_BITS)) - 2)
 
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number)

@@ -183,8 +183,9 @@ static bool all_in_place(const struct dk_op *op, u32 size)
 }
 
 /*
- * Returns a number of slots of which @n devices use at most half. If a number up to four times as
- * large avoids all collisions, returns that, so that calls find each device without a search.
+ * Returns the size of a hash table of which @n devices use less than half. If a size up to four
+ * times as large, but at most 64, avoids all collisions, returns that size, so that calls find each
+ * device without a search.
  */
 static u32 num_slots_for(const struct dk_op *op, u32 n)
 {

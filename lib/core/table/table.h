@@ -25,8 +25,8 @@ struct dkc_reg *dkc_next_reg(const struct dkc_reg *r);
 u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l);
 
 /*
- * Returns the index of the counter of @r in a struct dkc_numbers: in that of the block or, for a
- * fallback, in that of the operator that the fallback serves.
+ * Returns where a struct dkc_numbers has the number of the counter of @r. The struct is @numbers of
+ * the block or, if @r is a fallback, @numbers of the operator that is called.
  */
 static inline u32 dkc_place_of(const struct dkc_reg *r)
 {

@@ -318,10 +318,10 @@ struct dkc_numbers {
 	u32 of[];
 };
 
-/* The kind of tables that a registry publishes for calls: @table of its operators. */
+/* What @table of the operators is, with the exceptions in table_for_calls(). */
 enum dkc_tables {
-	DKC_TABLES_PLAIN,	/* full tables */
-	DKC_TABLES_COUNTED,	/* tables with counters */
+	DKC_TABLES_PLAIN,	/* @base */
+	DKC_TABLES_COUNTED,	/* a copy of @base with counters */
 	DKC_TABLES_BYPASSED,	/* dkc_table_bypass(): all calls take the slow path */
 };
 
