@@ -245,7 +245,7 @@ struct dk_nl_route_request {
 
 /*
  * The position of the dump. All steps are of one @generation. First come the steps of the dispatch
- * mask, which tell what fallthroughs remove, and the steps of the rules. @step counts these. Then
+ * mask, which show what fallthroughs remove, and the steps of the rules. @step counts these. Then
  * comes a step for each function, and one for the backend fallback. @walk.item counts these.
  */
 struct dk_nl_route_walk {

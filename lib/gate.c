@@ -897,7 +897,7 @@ COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 
 /*
  * fork() takes the locks of malloc() after this function, so only @threads_lock stays locked. It
- * protects the list of records. The lists that it does not protect are made anew in the child.
+ * protects the list of records. The child initialises the other lists again.
  */
 COLD void dkc_gate_before_fork(void)
 {

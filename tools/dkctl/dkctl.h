@@ -73,7 +73,7 @@ struct term {
 
 struct subcommand {
 	const char *name;
-	const char *usage;		/* its words, and the options that are not global */
+	const char *usage;		/* its arguments, and the options that are not global */
 	const char *summary;
 	const char *help;		/* the first paragraphs */
 	int (*run)(struct request *q);
