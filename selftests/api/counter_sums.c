@@ -427,7 +427,7 @@ static struct dkc_calls total_during(void (*change)(void), unsigned int holds)
 	return t;
 }
 
-/* A sum that has begun continues as if the reset were made after the sum. */
+/* A reset during a sum does not change the sum. */
 static void reset_does_not_restart_a_total(void)
 {
 	struct dkc_calls t;

@@ -4,7 +4,7 @@
 #include "test.h"
 
 #if T_KERNEL
-unsigned int t_most = 2;	/* an emulated machine is slow */
+unsigned int t_most = 2;	/* without KVM, more would take too long */
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 unsigned int t_most = 3;
 #else

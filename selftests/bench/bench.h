@@ -8,7 +8,7 @@
 #define _SELFTESTS_BENCH_BENCH_H
 
 #define BENCH_UNROLLED	8	/* operators of a family, all called by one pass of a loop */
-#define BENCH_FAMILIES	5	/* families of operators */
+#define BENCH_FAMILIES	5	/* see FAMILIES() in calls_dk.c */
 #define BENCH_NAMES	(BENCH_FAMILIES * BENCH_UNROLLED)
 
 struct bench_contender {

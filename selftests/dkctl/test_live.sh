@@ -43,7 +43,7 @@ dkctl()
 	"$DKCTL" "$@"
 }
 
-# Prints the standard input, with bytes that are not text as \xNN.
+# Prints the standard input, with bytes other than newlines and printable ASCII as \xNN.
 shown()
 {
 	python3 -c 'import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Settings of the Python programs. The scripts of this directory set here= to this directory, and
-# source this file after that. DK_SPEC= is spec.json, and DK_YNL= is the kernel's tools/net/ynl.
+# Settings for the Python programs. A script of this directory sets here= to the directory, and then
+# sources this file. DK_SPEC= is the path of spec.json, DK_YNL= that of the kernel's tools/net/ynl.
 #
 # shellcheck disable=SC2154
 

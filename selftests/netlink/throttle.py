@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that a user whose control group has too little memory delays only itself. The kernel lets
-such a user sleep when memory is charged to its group. So nothing may be charged while the lock of
-the registry is held."""
+"""Tests that requests of a process whose control group exceeds memory.high delay no other process.
+The kernel may make such a process sleep when it charges memory to the group. So the module must not
+charge memory while it holds the lock of the registry."""
 import contextlib
 import os
 import subprocess

@@ -242,7 +242,7 @@ def check_stock(tap, pair):
                f"the {len(stock)} fallbacks of the install", "\n".join(pair.stock))
 
 
-# ---- statements about PyTorch as Python imports it ----------------------------------------
+# ---- statements about the PyTorch that Python imports --------------------------------------
 
 def ask_installed(pair):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "installed.py")

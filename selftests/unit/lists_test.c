@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests the number of every enumerator of every version. Tests every bit and table entry by the
- * rules of SEMANTICS 1.3 and 3, and the maps of SEMANTICS 4.4 by the version that added them.
+ * Tests the enumerators of PyTorch's versions: their numbers, and the bits and table entries that
+ * follow from SEMANTICS 1.3 and 3. Tests the maps of SEMANTICS 4.2 and 4.4, which depend on the
+ * version.
  */
 #include <dispatchkey.h>
 #include "tap.h"
