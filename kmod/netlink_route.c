@@ -97,7 +97,7 @@ static int read_objs(const struct nlmsghdr *nlh, struct netlink_ext_ack *extack,
 			continue;
 		if (c->n == MAX_OBJS)
 			return dk_nl_deny(extack, attr,
-					  "a call dispatches on at most 64 objects",
+					  "a request has at most 64 objects",
 					  -EINVAL);
 		err = read_obj(attr, extack, &c->obj[c->n]);
 		if (err)

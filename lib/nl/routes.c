@@ -103,7 +103,7 @@ static void begin_route(struct dkn_request *r, struct dk_nl *nl,
 	dkn_copy_filter(r, &c, sizeof(c), call);
 	dkn_put_string(r, DKN_ROUTE, DK_A_ROUTE_OP, c.op);
 	if (c.num_objs > DKN_OBJS_MAX)
-		dkn_refuse(r, -EINVAL, "a call dispatches on at most 64 arguments");
+		dkn_refuse(r, -EINVAL, "a request has at most 64 objects");
 	for (i = 0; !nl->why.code && i < c.num_objs; i++)
 		put_obj(r, &c.objs[i]);
 	if (c.has_included)

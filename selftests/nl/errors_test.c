@@ -383,7 +383,7 @@ TEST(too_many_arguments)
 
 	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
 	EXPECT_EQ(fake_requests, 0);
-	EXPECT_STREQ(dk_nl_strerror(nl), "a call dispatches on at most 64 arguments");
+	EXPECT_STREQ(dk_nl_strerror(nl), "a request has at most 64 objects");
 	close_nl(nl);
 }
 

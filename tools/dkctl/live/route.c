@@ -150,7 +150,7 @@ static int parse_word(struct call *c)
 	}
 	if (c->nl.num_objs == MAX_OBJECTS)
 		return fail(v->q, STATUS_BAD_INPUT, *v->next, NULL,
-			    "\"%.127s\" is one argument too many: a call dispatches on at most %u",
+			    "\"%.127s\" is one argument too many: route accepts at most %u",
 			    *v->next, MAX_OBJECTS);
 	c->words[c->nl.num_objs] = *v->next;
 	return parse_object(c, *v->next++, &c->objs[c->nl.num_objs++]);
