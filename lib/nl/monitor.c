@@ -214,7 +214,8 @@ static int gone(struct dk_nl_monitor *m)
 
 static int socket_error(struct dk_nl_monitor *m, int err)
 {
-	return dkn_error_set(&m->nl->why, err, "the netlink socket: %s", strerror(-err));
+	return dkn_error_set(&m->nl->why, err, "error on the netlink socket: %s",
+			     strerror(-err));
 }
 
 /* ---- events --------------------------------------------------------------- */

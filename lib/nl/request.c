@@ -130,7 +130,7 @@ static int send_request(struct dkn_request *r, uint32_t *seq, int flags)
 	nlh->nlmsg_pid = nl_socket_get_local_port(r->nl->sk);
 	*seq = nlh->nlmsg_seq;
 	if (sendto(fd, nlh, nlh->nlmsg_len, 0, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
-		return dkn_error_set(&r->nl->why, -errno, "the netlink socket: %s",
+		return dkn_error_set(&r->nl->why, -errno, "error on the netlink socket: %s",
 				     strerror(errno));
 	return 0;
 }
@@ -209,7 +209,7 @@ static int receive_answer(struct dkn_request *r, struct progress *p)
 		if (n == 1)
 			read_datagram(r, p);
 		else if (n < 0 && n != -EINTR)
-			return dkn_error_set(&nl->why, n, "the netlink socket: %s",
+			return dkn_error_set(&nl->why, n, "error on the netlink socket: %s",
 					     strerror(-n));
 	}
 	return 0;

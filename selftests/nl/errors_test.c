@@ -330,7 +330,7 @@ TEST(a_socket_that_does_not_send)
 
 	fake.send_error = ENOBUFS;
 	EXPECT_EQ(dk_nl_stats_reset(nl), -ENOBUFS);
-	EXPECT_STREQ(dk_nl_strerror(nl), "the netlink socket: No buffer space available");
+	EXPECT_STREQ(dk_nl_strerror(nl), "error on the netlink socket: No buffer space available");
 	EXPECT_EQ(dk_nl_stats_reset(nl), 0);
 	close_nl(nl);
 }
