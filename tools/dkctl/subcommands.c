@@ -266,10 +266,10 @@ const struct subcommand subcommands[] = {
 		"stands for an argument of the call. It is the name of a device or a backend, or\n"
 		"a set of keys: names or 0x... SET@DEVICE is a set of keys on a device.\n"
 		"\n"
-		"If a device has the name of a key or backend, the name means the device. For\n"
-		"the key CPU, then write DispatchKeySet(CPU), and for a backend its key, such as\n"
-		"PrivateUse1. The words include, exclude and explain never mean a device: write\n"
-		"SET@DEVICE, such as PrivateUse1@include.\n",
+		"If a device has the same name as a key or a backend, the name means the device.\n"
+		"To mean the key CPU, write DispatchKeySet(CPU). To mean a backend, write its\n"
+		"key, such as PrivateUse1. The words include, exclude and explain never mean a\n"
+		"device: write SET@DEVICE, such as PrivateUse1@include.\n",
 		run_live_route, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
 		.examples =
 		"  dkctl route demo::add edu0                     which function is called?\n"
