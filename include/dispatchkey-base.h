@@ -162,11 +162,11 @@ extern const struct dk_local dk_local_default;
 	X(LAYOUT_WORD, EINVAL,						\
 	  "the layout has no such functionality or backend") \
 	X(LAYOUT_NAME, EINVAL,						\
-	  "a key's or backend's name is 1 to 56 letters, digits and _-.+, and no 0x at the start") \
+	  "a key's or backend's name is 1 to 56 letters, digits and _-.+, not beginning with 0x") \
 	X(LAYOUT_TWICE, EINVAL, "the layout has this name twice")	\
 	X(LAYOUT_LACKS, EINVAL, "missing from the text of the layout")		\
 	X(LAYOUT_SIZE, EINVAL,						\
-	  "at most 16 backends, 8 alias keys, and 64 backends and functionalities in total") \
+	  "a layout has at most 16 backends, 8 alias keys, and 64 backends plus functionalities") \
 	X(LAYOUT_BLOCK, EINVAL,						\
 	  "Undefined and the last functionality cannot be building blocks") \
 	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\
