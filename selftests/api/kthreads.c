@@ -88,7 +88,7 @@ static int call_and_stay(void *result)
 	return 0;
 }
 
-/* A call that blocks inside one provider does not delay the unregistering of another. */
+/* A call that blocks inside one provider does not delay the unregistration of another. */
 static void slow_call_delays_only_its_provider(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };

@@ -221,7 +221,7 @@ static void *unregister_provider(void *data)
 	return NULL;
 }
 
-/* A slow call delays only the unregistering of its own provider. */
+/* A slow call delays only the unregistration of its own provider. */
 static void slow_call_delays_only_its_provider(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };

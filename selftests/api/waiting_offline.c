@@ -171,7 +171,7 @@ static void online_cancels_wait(u32 device)
 /*
  * A thread waits for a call while its device goes offline. The device comes online, which cancels
  * the wait, and is unregistered at once. The wait must return -ECANCELED while the call is still
- * inside, even if the thread wakes up only after the unregistering.
+ * inside, even if the thread wakes up only after the unregistration.
  */
 static void unregister_keeps_wait_canceled(void)
 {

@@ -127,6 +127,6 @@ fails "without the drain, freed code runs" "$freed_code" -DNO_DRAIN
 fails "without release, freed memory is written" "$freed_memory" -DNO_RELEASE
 fails "without order in publishing, a call is lost" "$lost" -DNO_PUBLISH_ORDER
 fails "without retiring, a freed table is read" "$freed_table" -DNO_RETIRE
-fails "without a barrier before waking, an unregistering never ends" "$stuck" -DKERNEL -DNO_WAKE_ORDER
+fails "without a barrier before waking, unregistering never ends" "$stuck" -DKERNEL -DNO_WAKE_ORDER
 
 finish
