@@ -28,8 +28,8 @@
  *   -EPERM	a change, or reading restricted counters, without CAP_NET_ADMIN in
  *		the initial user namespace
  *   -EOPNOTSUPP	the module is older than the request
- *   -EINVAL	the module rejects the request: a name is too long, a number is
- *		unknown, or a struct's size is not supported
+ *   -EINVAL	the library or the module rejects the request: a name is too long,
+ *		a number is unknown, or a struct's size is not supported
  *   -ERANGE	a number is out of the range that the specification allows
  *   -EAGAIN	the registry changed each time it was read, see
  *		struct dk_nl_options
