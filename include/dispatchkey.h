@@ -7,10 +7,10 @@
  * It lacks those for other layouts, libraries, listeners and dumps, for example. The
  * Context of each function that it lacks ends with "Not in the kernel module."
  *
- * The API has five terms. An operator is called. A provider (a driver, runtime or
- * plugin) registers functions for operators. A backend is a bit of a keyset, shared by
- * providers. A device is one card of a backend. An object carries a keyset and the
- * number of its device.
+ * The API has five terms. Programs call operators. A provider (a driver, runtime or
+ * plugin) registers functions for operators. A backend is a kind of device, with a bit in
+ * keysets; several providers can share it. A device is one card of a backend. An object
+ * carries a keyset and the number of its device.
  *
  * Errors are negative errnos. Most functions that can fail take a pointer to a struct
  * dk_diag, which may be NULL, and fill the struct with the reason. Other pointers must not

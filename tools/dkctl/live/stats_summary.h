@@ -9,8 +9,9 @@
 #define SERVER_NAME_MAX	(2 * DK_NAME_MAX + 8)
 
 /*
- * What has served calls: a backend, the fallback of a backend, a provider of composite functions,
- * or a provider's function at another key. Calls without a function are counted here, too.
+ * What has served calls: a backend, the fallbacks at the keys of a backend, a provider of composite
+ * functions, or a provider's functions at another key. Calls that no function serves are counted
+ * here, too.
  */
 struct stats_server {
 	char name[SERVER_NAME_MAX];	/* empty for calls without a function */
