@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests sums of counters. A sum takes and releases the lock several times, and adds some counters
- * in each hold of the lock. Between the holds, functions are registered and unregistered, and
- * counters are reset.
+ * each time. While the lock is released, functions are registered and unregistered, and counters
+ * are reset.
  */
 #include "../../lib/core/change/change.h"
 

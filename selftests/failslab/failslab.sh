@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests with allocations that the kernel makes fail (failslab). A module registers something of
-# every kind while allocation 1, 2, ... of this task fails, until no allocation fails. Then it
-# unregisters while all allocations fail. For kernels with CONFIG_FAILSLAB.
+# Tests failing allocations, with failslab. A module registers something of every kind. Its first
+# allocation fails, in the next try its second, and so on, until a try has no more allocations. Then
+# the module unregisters while all allocations fail. For kernels with CONFIG_FAILSLAB.
 
 # shellcheck disable=SC2317 # functions are called by ok
 # shellcheck source=../lib.sh
