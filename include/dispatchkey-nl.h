@@ -358,8 +358,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @name: its name
  * @unserved: the first operator that has no function left for the objects of the
  *	backend or device, and the key, as text: "aten::add at edu"; or empty
- * @inside: a call that is still running, as text: operator, function, task, and how long the
- *	call has been running at least; or empty
+ * @inside: a call that is still running, as text: operator, function, task, and the minimum
+ *	time for which it has been running; or empty
  */
 struct dk_nl_switched {
 	__u32 size;

@@ -203,10 +203,10 @@ int dk_provider_unregister(struct dk_provider *prov);
  * -ETIMEDOUT the provider is being unregistered: it cannot register anything, and its memory
  * and code must stay valid until another call of this function or of dk_provider_unregister()
  * returns 0. With the reason STILL_INSIDE, @why names a call that is still running: its
- * operator, function and thread, and how long it has been running at least.
+ * operator, function and thread, and the minimum time for which it has been running.
  * dk_provider_inside() lists all running calls. The kernel does not record calls of atomic
  * operators. If it waits for such a call, the reason is GRACE: the grace period is not over.
- * Like dk_provider_unregister(), it reports a running call after every ten seconds.
+ * Like dk_provider_unregister(), it reports a running call every ten seconds.
  *
  * In userspace a thread of the library waits for the grace period and then exits.
  * Listeners are notified before this function returns; the timeout does not cover their
@@ -229,9 +229,9 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @device: number of the device that the function belongs to, or 0
  * @is_deferred: 1 if the call was deferred with dk_call_defer(): its function has
  *	returned, but the call is not complete
- * @ms: how long the call has been running at least, in milliseconds: the time since the end of
- *	the first grace period of unregistering, or 0 before that. For a deferred call, the
- *	time since dk_call_defer()
+ * @ms: minimum time for which the call has been running, in milliseconds: the time since the
+ *	end of the first grace period of unregistering, or 0 before that. For a deferred call,
+ *	the time since dk_call_defer()
  * @op: the operator that was called. It may be "fallback for KEY" if a backend fallback
  *	serves the call, and the call is deferred or in userspace
  * @label: label of the function
