@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two threads wait for one call at once. Both must wait until the call returns. Userspace only. */
+/*
+ * Two threads wait for one call at once: both must wait until the call returns. A wait must not
+ * wait for calls that begin later. Userspace only.
+ */
 #include "bounded.h"
 
 DK_OP(hold, "two_waits::hold", (struct dk_obj *x, int *err), (x, err), (x));
@@ -212,6 +215,67 @@ static void array_registered_again_waits_for_old_calls(void)
 	end_waits(caller, waiters);
 }
 
+/* ---- calls that begin during a wait -------------------------------------------- */
+
+static struct dk_deferred early, late, *token;
+
+static int defer_here(struct dk_call *c, struct dk_obj *x, int *err)
+{
+	return dk_call_defer(c, token);
+}
+
+static const struct dk_impl old_impls[] = { DK_IMPL(hold, DK_CPU, defer_here) };
+static const struct dk_impl new_impls[] = { DK_IMPL(hold, DK_CPU, defer_here) };
+
+/* Registers an array, and defers a call of its function. */
+static void register_and_defer(const struct dk_impl *impls, struct dk_deferred *t)
+{
+	dk_deferred_init(t);
+	token = t;
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	CHECK_OK(hold_at(op, &dk_local_default, &held_obj, NULL));
+}
+
+/*
+ * A thread waits for a call of @old_impls. Meanwhile @impls is registered, called and withdrawn.
+ * The wait must end after the first call, while the second one is still running.
+ */
+static void wait_ends_after_first_call(const struct dk_impl *impls, int (*wait)(void))
+{
+	struct waiter me;
+	unsigned int ms;
+
+	setup();
+	register_and_defer(old_impls, &early);
+	if (wait == drain)
+		CHECK_OK(dk_impls_withdraw(&prov, old_impls, &t_why));
+	start_to_wait(&me, 1, wait);
+	register_and_defer(impls, &late);
+	CHECK_OK(dk_impls_withdraw(&prov, impls, &t_why));
+	CHECK_OK(dk_call_complete(&early, 0));
+	for (ms = 0; ms < 10000 && !w_load_acquire(me.done); ms++)
+		w_sleep_us(1000);
+	CHECK_INT(w_load_acquire(me.done), 1);
+	CHECK_OK(dk_call_complete(&late, 0));
+	pthread_join(me.thread, NULL);
+	CHECK_OK(me.err);
+}
+
+static int unregister_old_functions(void)
+{
+	return dk_impls_unregister(&prov, old_impls, NULL);
+}
+
+static void drain_does_not_wait_for_later_calls(void)
+{
+	wait_ends_after_first_call(new_impls, drain);
+}
+
+static void array_does_not_wait_for_later_calls(void)
+{
+	wait_ends_after_first_call(old_impls, unregister_old_functions);
+}
+
 /* A call must not wait for itself, even if another thread waits for it. */
 static void call_cannot_unregister_while_another_thread_waits(void)
 {
@@ -241,4 +305,6 @@ T_SUITE_WITH(two_waits, t_bound,
 	T(drain_waits_while_its_provider_unregisters),
 	T(two_threads_take_a_device_offline),
 	T(array_registered_again_waits_for_old_calls),
+	T(drain_does_not_wait_for_later_calls),
+	T(array_does_not_wait_for_later_calls),
 	T(call_cannot_unregister_while_another_thread_waits));

@@ -129,8 +129,9 @@ static inline u64 dkc_deadline(unsigned int ms)
 
 /*
  * Selects running calls of a provider by their functions. The first of @block, @backends and @any
- * that is set decides. If none is set, selects the calls of functions in withdrawn blocks. The
- * caller of dkc_wait() sets the members up to @deadline, and may set @over.
+ * that is set decides. If none is set, selects the calls of functions in the blocks that were
+ * withdrawn before the wait began. The caller of dkc_wait() sets the members up to @deadline, and
+ * may set @over.
  */
 struct dkc_target {
 	const struct dkc_block *block;	/* select the functions of this block */
@@ -140,6 +141,7 @@ struct dkc_target {
 	unsigned long switches;		/* @since->switches when the wait began */
 	u64 deadline;			/* in ms of dkc_now(); 0: none */
 	const struct dkc_provider *core;
+	struct dkc_block *withdrawn;	/* the blocks that were withdrawn before the wait began */
 	bool past_grace;		/* a grace period has ended since the wait began */
 	bool canceled;			/* @since was brought online again during the wait */
 	u64 over;			/* when the wait's grace period ended; 0: not yet */

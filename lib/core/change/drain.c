@@ -67,32 +67,34 @@ static bool is_canceled(const struct dkc_target *t)
 }
 
 /*
- * True if a wait for @waited_for also waits for the calls of @b. An array may be unregistered and
- * registered again while calls of the first registration are running. A wait for the array waits
- * for the calls of all its former registrations.
+ * True if a wait for @waited_for also waits for the calls of the withdrawn block @b. An array may
+ * be unregistered and registered again while calls of the first registration are running. A wait
+ * for the array waits for the calls of all its former registrations.
  */
 static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 {
-	return b == waited_for ||
-	       (b->impls == waited_for->impls && !b->dev && !waited_for->dev &&
-		READ_ONCE(b->state) == DKC_REMOVED);
+	return b == waited_for || (b->impls == waited_for->impls && !b->dev && !waited_for->dev);
 }
 
 /*
  * True if @t selects the call. The block of the call can be read: no block of a provider is freed
- * while the lock is held or a wait for the provider is in progress.
+ * while the lock is held or a wait for the provider is in progress. For the same reason the list of
+ * blocks in @t does not change.
  */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
+	const struct dkc_block *b = dkc_block_of(in->reg), *withdrawn;
 	const struct dkc_target *t = data;
 
 	if (in->prov != t->core || is_canceled(t))
 		return false;
-	if (t->block)
-		return is_of(dkc_block_of(in->reg), t->block);
 	if (t->backends)
 		return dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends;
-	return t->any || READ_ONCE(dkc_block_of(in->reg)->state) == DKC_REMOVED;
+	if (t->any || b == t->block)
+		return true;
+	for (withdrawn = t->withdrawn; withdrawn && withdrawn != b; withdrawn = withdrawn->next)
+		;
+	return withdrawn && (!t->block || is_of(b, t->block));
 }
 
 int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
@@ -273,16 +275,15 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 }
 
 /*
- * Marks the blocks that @t waited for as drained. @list has the blocks that were withdrawn before
- * the wait began. A block is freed when the last wait for the provider ends. The caller that
- * unregistered the array may free the array earlier, when its own wait ends. So code that reads the
- * array must skip drained blocks.
+ * Marks the blocks that @t waited for as drained. A block is freed when the last wait for the
+ * provider ends. The caller that unregistered the array may free the array earlier, when its own
+ * wait ends. So code that reads the array must skip drained blocks.
  */
-static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
+static void mark_drained(const struct dkc_target *t)
 {
 	struct dkc_block *b;
 
-	for (b = list; b; b = b->next) {
+	for (b = t->withdrawn; b; b = b->next) {
 		if (b->drained || (t->block ? !is_of(b, t->block) : t->backends))
 			continue;
 		b->drained = true;
@@ -351,13 +352,13 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 {
 	bool unregisters = core->unregistering && !t->block && !t->backends, empty = false;
-	struct dkc_block *list = core->withdrawn;
 	struct dk_registry *reg = core->reg;
 	struct dkc_grace *begun = NULL;
 	int err = 0;
 
 	dkc_assert_writer(reg);
 	t->core = core;
+	t->withdrawn = core->withdrawn;
 	core->waiters++;
 	if (unregisters) {
 		if (t->deadline && !core->grace_begun)
@@ -390,7 +391,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	if (t->since && !t->canceled)
 		t->since->over = t->over;
 	if (!err) {
-		mark_drained(list, t);
+		mark_drained(t);
 		rebuild(reg, !t->deadline);
 		if (unregisters)
 			unregistered(core);

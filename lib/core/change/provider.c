@@ -174,7 +174,7 @@ static void provider_withdraw(struct dkc_provider *core)
 static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *why)
 	__must_hold(&core->reg->lock)
 {
-	struct dkc_target target = { .deadline = deadline };
+	struct dkc_target target = { .any = true, .deadline = deadline };
 
 	dkc_assert_writer(core->reg);
 	if (!core->unregistering) {
