@@ -317,10 +317,10 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  * @f: from dk_call_enter(), dk_call_redispatch() or one of their variants
  *
  * Must be called by the task or thread that entered the call. @f must stay valid until
- * this function returns. Userspace reports two mistakes on stderr, which the kernel does
- * not detect: leaving a call on another thread, and leaving a call twice. If another thread
- * leaves a call, the call stays entered, and unregistering waits for it. Leaving a call whose
- * dk_call_enter() failed is reported on stderr or in the kernel's log, and has no effect.
+ * this function returns. Two mistakes have no effect, and are reported on stderr or in the
+ * kernel's log: leaving a call twice, and leaving a call whose dk_call_enter() failed. Userspace
+ * also reports a call that is left on another thread. That call stays entered, and
+ * unregistering waits for it. The kernel does not detect this mistake.
  *
  * Context: As dk_call_enter().
  */

@@ -225,7 +225,7 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 /**
  * struct dk_inside - a call that is running in a provider's function
  * @size: sizeof(struct dk_inside), set by the caller
- * @thread: thread ID
+ * @thread: thread ID; in the kernel 0 for a call that was deferred in an interrupt
  * @device: number of the device that the function belongs to, or 0
  * @is_deferred: 1 if the call was deferred with dk_call_defer(): its function has
  *	returned, but the call is not complete

@@ -37,6 +37,9 @@
  */
 #define GATE_SLOTS	16
 
+/* The value of word 0 of a frame's storage after the call was left. */
+#define LEFT		1
+
 struct gate_slot {
 	struct gate_slot *next;		/* in the ring */
 	const void *prov;		/* NULL: the slot is free */
@@ -336,9 +339,17 @@ static __always_inline void leave_gate(u64 *storage)
 		dkc_gate_wake(prov);
 }
 
+/* Only for calls that have a frame. */
 void dkc_gate_leave(u64 *storage)
 {
+	const struct dk_frame *f = container_of(storage, struct dk_frame, storage.gate[0]);
+
+	if (unlikely(storage[0] == LEFT)) {
+		dkc_misuse(dkc_name_of_call(&f->call), " was left twice");
+		return;
+	}
 	leave_gate(storage);
+	storage[0] = LEFT;
 }
 
 void dk__leave_gate(struct dk__slot slot)
@@ -375,7 +386,7 @@ int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg
 	int err;
 
 	raw_spin_lock_irqsave(&g->lock, flags);
-	err = dkc_deferred_link(d, &g->list, prov, reg, task_pid_nr(current));
+	err = dkc_deferred_link(d, &g->list, prov, reg, in_task() ? task_pid_nr(current) : 0);
 	raw_spin_unlock_irqrestore(&g->lock, flags);
 	return err;
 }

@@ -223,6 +223,36 @@ static void atomic_call_that_was_not_entered(void)
 		check_not_entered(1);
 }
 
+/* ---- calls that are left twice ---------------------------------------------------- */
+
+/* The second call gets the slot of the first one, and stays inside when the first is left again. */
+static void leave_twice(unsigned int kind)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_frame first, second;
+	char text[256];
+
+	setup();
+	CHECK_OK(enter(&first, kind, &x));
+	dk_call_leave(&first);
+	CHECK_OK(enter(&second, kind, &x));
+	t_capture_stderr(text, sizeof(text), leave, &first);
+	CHECK_INT(dk_provider_drain(&guest), -EDEADLK);
+	dk_call_leave(&second);
+	CHECK_OK(dk_provider_drain(&guest));
+}
+
+static void call_that_was_left_twice(void)
+{
+	leave_twice(0);
+}
+
+static void atomic_call_that_was_left_twice(void)
+{
+	if (!t_skip_atomic())
+		leave_twice(1);
+}
+
 /* ---- counters and hooks ---------------------------------------------------------- */
 
 static unsigned int num_before, num_after;
@@ -355,6 +385,8 @@ T_SUITE(batch,
 	T(atomic_batch_without_runs),
 	T(call_that_was_not_entered),
 	T(atomic_call_that_was_not_entered),
+	T(call_that_was_left_twice),
+	T(atomic_call_that_was_left_twice),
 	T(batch_counts_as_one_call),
 	T(unregister_waits_for_a_sleepable_batch),
 	T(unregister_waits_for_an_atomic_batch));

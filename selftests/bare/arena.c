@@ -176,6 +176,22 @@ static int dive(struct dk_call *c, struct dk_obj *x, int left)
 	return left > 1 ? deep(x, left - 1) : 0;
 }
 
+/* The second call gets the slot of the first one, which is then left again. */
+static void leave_twice(struct dk_obj *x)
+{
+	const struct dk_obj *objs[] = { x };
+	struct dk_frame first, second;
+	int err;
+
+	err = dk_call_enter(&first, &deep_op, &dk_local_default, objs, 1);
+	dk_call_leave(&first);
+	err = err ? err : dk_call_enter(&second, &deep_op, &dk_local_default, objs, 1);
+	dk_call_leave(&first);
+	test("leaving a call twice does not leave another call",
+	     !err && dk_provider_unregister(&prov) == -EDEADLK);
+	dk_call_leave(&second);
+}
+
 /* Tests that a call is refused and not counted if there is no slot left to record it. */
 static void nested(void)
 {
@@ -194,6 +210,7 @@ static void nested(void)
 	test("a call without a slot is refused", deep(&x, DEPTH + 1) == -ENOMEM);
 	test("only calls that ran are counted",
 	     !dk_op_stat(deep_op.op, 0, &s) && s.count == 2 * DEPTH);
+	leave_twice(&x);
 	test("the provider is unregistered",
 	     !dk_stats_disable(NULL, &why) && !dk_provider_unregister(&prov));
 }

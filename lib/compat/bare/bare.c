@@ -151,7 +151,10 @@ int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op)
  */
 void dkc_gate_leave(u64 *storage)
 {
+	if (*storage == MAX_DEPTH)	/* the call was left before */
+		return;
 	calls[*storage].prov = NULL;
+	*storage = MAX_DEPTH;
 	while (depth && !calls[depth - 1].prov)
 		depth--;
 }

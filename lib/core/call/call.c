@@ -410,6 +410,7 @@ void dk_call_leave(struct dk_frame *f)
 	if (f->state == DKC_CALL_IN_GATE) {
 		dkc_gate_leave(f->storage.gate);
 	} else if (f->state == DKC_CALL_IN_SECTION) {
+		f->state = DKC_CALL_NOT_ENTERED;
 		__acquire(RCU);
 		rcu_read_unlock();
 	} else if (f->state == DKC_CALL_NOT_ENTERED) {
