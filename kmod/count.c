@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of the kernel module: each block is a per-CPU array. */
 #include <linux/cpumask.h>
+#include <linux/sched.h>
 
 #include <dispatchkey.h>
 #include "../lib/core/base/world.h"
@@ -21,6 +22,7 @@ void dkc_counts_destroy(struct dkc_counts *c)
 	free_percpu(c->n);
 }
 
+/* Called in process context. Callers sum many counters, each with a part on every CPU. */
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 {
 	u64 sum = 0;
@@ -29,5 +31,6 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 	dkc_work(DKC_WORK_COUNTERS, num_possible_cpus());
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(*per_cpu_ptr(c->n + i, cpu));
+	cond_resched();
 	return sum;
 }

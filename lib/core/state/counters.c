@@ -420,11 +420,9 @@ void dkc_stats_zero(struct dk_registry *reg)
 	u32 n;
 
 	dkc_assert_writer(reg);
-	for (n = 1; n < reg->counters->num * DKC_COUNTS; n++) {
-		cond_resched();
+	for (n = 1; n < reg->counters->num * DKC_COUNTS; n++)
 		if (counter_at(reg, n)->provider != FREE_COUNTER)
 			reg->past_counts += counter_restart(reg, n);
-	}
 	reg->past_counts += reg->withdrawn_counts;
 	reg->withdrawn_counts = 0;
 	counter_restart(reg, 0);
