@@ -3,7 +3,8 @@
  * Lists the contents of a registry: its size, backends, devices, providers and
  * limits. Included by <dispatchkey.h>.
  *
- * These functions exist in userspace and on bare metal, but not in the kernel module.
+ * These functions exist in userspace and on bare metal. The kernel module has only
+ * dk_registry_device().
  */
 #ifndef _DISPATCHKEY_LIST_H
 #define _DISPATCHKEY_LIST_H
