@@ -37,8 +37,8 @@
  * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
  *			attached. dkc_trace_call() does the same for call tracepoints.
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
- * dkc_thread_depth()	Points to the calling thread's nesting depth of hooked calls. NULL if
- *			the depth is kept in the local state.
+ * dkc_thread_depth()	Returns the address of the calling thread's nesting depth of hooked
+ *			calls, or NULL if the depth is kept in the local state.
  * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
  *			the parameters of a declaration, dkc_schema_compare() with the
  *			schema of a function. Only userspace has the grammar; elsewhere all
@@ -90,10 +90,10 @@ struct dk__count;
 #define dkc_deref_locked(p, reg) rcu_dereference_protected(p, dkc_is_writer(reg))
 
 /*
- * A grace period whose waiters can have deadlines. dkc_grace_begin() is called once, with the
- * registry's lock held, and returns false if allocation fails. dkc_grace_wait() returns false if
- * the grace period is not over at @deadline; 0 means no deadline. If dkc_grace_begin() failed,
- * dkc_grace_wait() returns false at once. dkc_grace_end() is called when no waiter is left.
+ * A grace period whose waiters can have deadlines. dkc_grace_begin() is called with the registry's
+ * lock held, and returns false if allocation fails; it may then be called again. dkc_grace_wait()
+ * returns false if the grace period is not over at @deadline, or at once if dkc_grace_begin()
+ * failed. A @deadline of 0 means none. dkc_grace_end() is called when no waiter is left.
  */
 bool __must_check dkc_grace_begin(struct dkc_grace *g);
 bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);
