@@ -222,8 +222,8 @@ void dkc_change_commit(struct dkc_change *ch)
 
 /*
  * Removal must not fail. If a table cannot be allocated, calls of its operator evaluate the rules
- * until dkc_change_rebuild() has built the table. dkc_wait() calls dkc_change_rebuild() after it
- * has waited for running calls.
+ * until dkc_change_rebuild() has built the table. dkc_change_rebuild() is called by
+ * dk_op_undefine(), and by dkc_wait() after running calls have returned.
  */
 void dkc_change_force(struct dkc_change *ch)
 {

@@ -96,8 +96,8 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
- * for a definition or a function: @found, if it fits, or a new operator. It returns NULL if
- * allocation fails. If the caller does not use the operator, dkc_op_release() frees it.
+ * for a definition or a function: @found, if it fits, else a replaced or new operator. Returns NULL
+ * if allocation fails. If the caller does not use the operator, dkc_op_release() frees it.
  */
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 					  struct dk_op *found, unsigned int flags);
@@ -256,7 +256,7 @@ struct dkc_calls {
  * Adds counters to a sum. Returns true if there are more. Stops when the cost reaches @work:
  * reading a counter costs @each, and skipping another provider's counter costs 1. The lock may be
  * released between two calls. Counting must be enabled. The counter of a function that exists
- * during the whole sum is added exactly once.
+ * during the whole sum is added exactly once. After a reset, the sum for a provider is invalid.
  */
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 
