@@ -255,8 +255,8 @@ void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
 /*
  * table.c: builds a table with its device tables. If @counted, the table has a counter for each
- * function, and dk__begin() counts the calls. Functions without a counter share counter 0. Returns
- * NULL if allocation fails. The caller must hold the lock.
+ * function, and the fast path counts the calls. Functions without a counter share counter 0.
+ * Returns NULL if allocation fails. The caller must hold the lock.
  */
 struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool counted, bool may_sleep);
 /*

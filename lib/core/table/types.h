@@ -465,7 +465,7 @@ struct dk_registry {
 	struct dkc_stats *counters;	/* for writers; published as @stats */
 	u32 free_counter;		/* number of the first free counter, 0: none */
 	u32 used_counters;
-	u64 lost_counts;		/* dkc_counts_lost() when counting began */
+	u64 lost_counts;		/* dkc_counts_lost() when counting began or was reset */
 	u64 withdrawn_counts;		/* calls of functions removed since the last reset */
 	u64 past_counts;		/* calls before the last reset */
 	u64 times_counted;		/* how often counters were switched on */
