@@ -54,7 +54,7 @@ static bool ends_in(const char *name, const char *end, size_t *kept)
 /*
  * True if the private name @name would give one of the backend's keys a name that is taken. For
  * example, "Other" would make a second key AutogradOther. Also tests @name itself, which would be
- * the name of the backend's Dense key. The backend has no private name yet.
+ * the name of the backend's Dense key. If all private backends have names, @backend is any of them.
  */
 static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
 {
@@ -118,7 +118,7 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 			b = reg->private_backend[i]->name[0] ? 0 : i;
 		}
 	*backend = b;
-	/* no backend can have such a name, also if all private backends have names */
+	/* report this first: releasing the name of another backend would not help */
 	if (!is_bound && key_names_taken(reg, b ? b : private, name))
 		return dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
 	return b ? 0 : refuse_more(reg, why);

@@ -157,8 +157,8 @@ struct dkc_target {
 int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
 /*
  * Releases the lock, waits until no selected call is running, and takes the lock again. Fails with
- * -ETIMEDOUT at the deadline; @why then names a call that is still running. Frees @core if it is
- * unregistered and no other caller waits. The caller must have called dkc_may_unregister().
+ * -ETIMEDOUT at the deadline; @why then names a running call or, if none is found, @core. Frees
+ * @core if it is unregistered and no other caller waits. Called after dkc_may_unregister().
  */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 	__must_hold(&core->reg->lock);

@@ -262,8 +262,8 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 /* ---- waits --------------------------------------------------------------------- */
 
 /*
- * Waits for a grace period. Returns false if it did not end before the deadline. @begun is a
- * grace period that all waiters share, or NULL.
+ * Waits for @begun, a grace period that all waiters share. Returns false if it is not over at the
+ * deadline, or if there is a deadline but no @begun. With neither, waits for a new grace period.
  */
 static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 {

@@ -297,7 +297,7 @@ static void definition_publish(struct dkc_registration *r)
 	smp_store_release(&op->definer, r->prov);
 	dkc_notify_op(op, r->prov, true);
 	/*
-	 * Ends all views, so that no lookup mixes two definitions. To compare the table pointers
+	 * Ends all views, so that no lookup mixes two definitions. Comparing the table pointers
 	 * would not be enough: the tables of both definitions may be the same constant table.
 	 */
 	dkc_changed(reg, DKC_WHOLE_CHANGE);
