@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The slow path makes the calls for which dk__begin() and dk__find() find no entry, and calls
- * without DK_OP(). It binds declarations, compares signatures, evaluates the rules if there is no
- * table, and runs hooks and tracers. It also handles boxed functions, layouts other than v1, and
- * callers that run the found function several times.
+ * The slow path makes the calls for which dk__begin() and dk__find() find no entry. It binds
+ * declarations, compares signatures, evaluates the rules if there is no table, and runs hooks and
+ * tracers. It also handles boxed functions and layouts other than v1. Calls with a struct dk_frame
+ * are made here, too: dk__call_enter() tries the fast path before the slow path.
  */
 #include "call.h"
 

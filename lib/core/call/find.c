@@ -4,8 +4,8 @@
  * the rules if there is no table.
  *
  * Used by the slow path and by explanations, in a read-side critical section or with the
- * registry's lock held. For layout v1 the table positions and masks are compile-time constants.
- * For other layouts they are read from struct dk_layout.
+ * registry's lock held. For layout v1 the table positions and the mask of all backends are
+ * compile-time constants. For other layouts they are read from struct dk_layout.
  */
 #include "call.h"
 
@@ -90,10 +90,9 @@ static int unserved_error(const struct dkc_table *table, unsigned int id, bool n
 }
 
 /*
- * Checks a function that was found without the table, and stores it in @req. The function may have
- * been registered after @table was published. In the meantime the operator may have been defined
- * again without DK_OP_ATOMIC, or its signature may have become known. So the function may not fit
- * the call.
+ * Checks @req->reg, which may have been registered after @table was published, and sets @req->fn.
+ * Since @table was published, the operator may have been defined again without DK_OP_ATOMIC, or its
+ * signature may have become known. So the function may not fit the call.
  */
 static int take_found(const struct dkc_table *table, struct dkc_request *req)
 {
