@@ -225,8 +225,8 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 
 /*
  * Waits only for deferred calls, which interrupt handlers complete. There is one thread, so any
- * running function is a caller of this function, and could not return during a wait. The core has
- * checked this before, and returned -EDEADLK.
+ * running function is a caller of this function, and could not return during a wait. In that case
+ * the core has returned -EDEADLK. There is no clock: with a deadline, checks only once.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
