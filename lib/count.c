@@ -26,7 +26,7 @@ struct dkc_ended {
 #define CACHE_LINE	64
 
 static struct dkc_ended *blocks;	/* ordered by id; protected by the lock of the threads */
-static u64 lost;	/* lost calls of threads that have no record (any more); atomic */
+static u64 lost;	/* calls lost by threads that ended or have no record; atomic */
 
 /* ---- counting --------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@ struct dkc_thread_counts {
 /* Allocates the counters of a new thread, and frees those of one that has ended. */
 void dkc_counts_alloc(struct dkc_thread_counts *t);
 void dkc_counts_free(struct dkc_thread_counts *t);
-/* Adds the counts of a thread that has ended to those of its blocks. Called with both locks held. */
+/* Adds the counts of an ended thread to those of the blocks. Called with both locks held. */
 void dkc_counts_thread_end(const struct dkc_thread_counts *t);
 
 /* lib/gate.c: the counters of the calling thread, or NULL if it has no record. */

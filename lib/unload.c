@@ -26,7 +26,10 @@ struct object {
 	const char *name;	/* empty: the program itself */
 };
 
-/* Protects the variables below except process_exits. Taken before a registry's lock. */
+/*
+ * Protects the variables below except process_exits, and program once the constructor has set it.
+ * exit_begins() reads exit_mark without it. Taken before a registry's lock.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects;
 static struct object program;
