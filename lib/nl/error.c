@@ -154,7 +154,7 @@ static int errno_of(int nlerr)
 	return -EIO;
 }
 
-/* If libnl has no number for the error, the variable errno tells which it is, or is 0. */
+/* If libnl has no number for the error, errno contains it, or is 0. */
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what)
 {
 	if (nlerr == -NLE_FAILURE && errno)

@@ -75,8 +75,8 @@ static void set_socket_options(int fd)
 }
 
 /*
- * Closes the socket, which may have unread messages. The kernel then ends the dump that it was
- * sending, which kept the module from being unloaded.
+ * Closes the socket, which may have unread messages. This also ends an unfinished dump, which would
+ * keep the module from being unloaded.
  */
 void dkn_disconnect(struct dk_nl *nl)
 {
@@ -90,7 +90,7 @@ int dkn_resolve(struct nl_sock *sk, const char *family, const char *group)
 
 	errno = 0;
 	number = group ? genl_ctrl_resolve_grp(sk, family, group) : genl_ctrl_resolve(sk, family);
-	/* libnl returns this number for every error; if errno is set, it is another one */
+	/* libnl returns this number for every error; if errno is set, something else failed */
 	return number == -NLE_OBJ_NOTFOUND && errno ? -NLE_FAILURE : number;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Tells whether the module is loaded. For the client library and for dkctl. */
+/* Tests whether the module is loaded. Used by the client library and by dkctl. */
 #ifndef DKN_MODULE_STATE_H
 #define DKN_MODULE_STATE_H
 

@@ -26,7 +26,7 @@ struct dk_nl_monitor {
 
 /* ---- open and close ------------------------------------------------------- */
 
-/* SO_RCVBUFFORCE exceeds the system's limit, but needs CAP_NET_ADMIN. */
+/* SO_RCVBUFFORCE can exceed the system's limit, but needs CAP_NET_ADMIN. */
 static void set_buffer(int fd, __u32 bytes)
 {
 	int size = bytes && bytes < INT32_MAX ? (int)bytes : DEFAULT_BUFFER;
