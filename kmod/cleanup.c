@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregisters what a module leaves registered when it is unloaded. The exit function of the module
- * unregisters. If a registration took a reference on the module, the module could not be unloaded,
- * and the exit function would never run. So registrations take no reference. What the exit function
- * leaves registered is unregistered here, in all registries, before the module's text is freed.
- * Like dk_provider_unregister(), unregistering here waits for running calls.
+ * Unregisters what a module leaves registered when it is unloaded. A module should unregister in
+ * its exit function. Registrations take no reference on the module: with a reference, the module
+ * could not be unloaded, and its exit function would never run. What the exit function leaves
+ * registered is unregistered here, in all registries, before the module's text is freed. Like
+ * dk_provider_unregister(), unregistering here waits for running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -32,8 +32,8 @@
 #include "gate.h"
 
 /*
- * While so many calls that were entered on a CPU are running, the next call on this CPU is added to
- * the overflow list, which needs a lock.
+ * While this many calls that were entered on a CPU are running, the next call on this CPU is added
+ * to the overflow list, which needs a lock.
  */
 #define GATE_SLOTS	16
 

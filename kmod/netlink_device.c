@@ -121,7 +121,7 @@ static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 	return 0;
 }
 
-/* Returns the error for a number that belongs to no device, or to a device that is unregistered. */
+/* Returns the error for a number that belongs to no device, or to an unregistered device. */
 static int no_such_device(struct genl_info *info)
 {
 	return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],

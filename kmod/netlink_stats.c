@@ -30,7 +30,7 @@ struct dk_nl_stat {
 	const struct dkc_reg *reg;	/* the function, or NULL for missing calls */
 };
 
-/* Who may read the counters: a value of enum dk_nl_readers. Written under stats_set_lock. */
+/* Which users may read counters: a value of enum dk_nl_readers. Written under stats_set_lock. */
 static u8 readers = DK_NL_READERS_ALL;
 /* Serialises stats-set: a request that fails must restore the previous value of readers. */
 static DEFINE_MUTEX(stats_set_lock);
@@ -120,8 +120,8 @@ static int stats_switch(struct genl_info *info, bool on)
 }
 
 /*
- * Switches the counters, and sets who may read them. If the request fails, the same users as before
- * may read them.
+ * Switches the counters, and sets which users may read them. If the request fails, the same users
+ * as before may read them.
  */
 static int stats_set(struct genl_info *info, bool on)
 {
