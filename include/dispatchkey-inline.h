@@ -8,8 +8,9 @@
  * A fast call looks up an index byte by its keyset, and calls the function that the byte
  * selects in a struct dk__table. The byte is below @first_direct in special cases: undefined
  * operators, counters, hooks, functions of devices or of another type, keysets without a
- * function. Of these cases, dk__begin() itself handles the device of the first object,
- * counters, and the kernel's gate, which records the calls that unregistering must wait for.
+ * function. Of these cases, dk__begin() itself handles the device of the first object and
+ * counters. It also enters the gate of the kernel and of bare metal, which records the calls
+ * that unregistering must wait for.
  * dk__find() handles the devices of other objects, and keysets without a function, out of
  * line. All other cases take the slow path.
  */
@@ -146,9 +147,9 @@ struct dk__device_table {
 
 /*
  * Index byte i stands for entry i - DK__FIRST_ENTRY. Bytes below DK__FIRST_ENTRY stand for
- * no entry. DK__FOR_SLOW_PATH is the byte of a fallthrough. dk__begin() also stores this byte
- * in @byte of struct dk__found if the caller's signature differs from the table's, or if
- * dk__enter_gate() fails.
+ * no entry. DK__FOR_SLOW_PATH is the byte of a backend fallback that is a fallthrough.
+ * dk__begin() also stores this byte in @byte of struct dk__found if the caller's signature
+ * differs from the table's, or if dk__enter_gate() fails.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2
@@ -270,7 +271,7 @@ struct dk__count {
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* How dk__begin() looks up a function: a constant value, except in a redispatch in the kernel. */
+/* How dk__begin() looks up a function: a constant value, except in some redispatches. */
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
 	DK__HOW_TYPED = 2,		/* compare the operator's type with the caller's */
@@ -379,7 +380,7 @@ struct dk__slot {
 #ifdef __KERNEL__
 void dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #else
-/* Returns 0 if the gate is full; the read-side critical section has ended in that case. */
+/* Also ends the read-side critical section if the gate is full, and then returns 0. */
 int dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #endif
 void dk__leave_gate(struct dk__slot slot);

@@ -374,7 +374,7 @@ struct preserve : detail::both_sets {
 };
 
 struct inference_mode : detail::both_sets {
-	/* @on has no default, with which dk::inference_mode(on); would declare a guard "on" */
+	/* no default for @on: with one, dk::inference_mode(on); would declare a guard named "on" */
 	[[nodiscard]] explicit inference_mode(bool on, dk_local &l = local()) : both_sets(l)
 	{
 		dk_local_set_inference(&l, on);
@@ -549,7 +549,7 @@ template <class T> struct visit<std::reference_wrapper<T>,
 	}
 };
 
-/* The type to which @Pointer points. It is void if it is T, so that recursive types end. */
+/* The type to which @Pointer points, or void if that type is T: ends recursive types. */
 template <class T, class Pointer, class To = std::remove_cv_t<std::remove_pointer_t<Pointer>>>
 using target = std::conditional_t<std::is_same_v<To, T>, void, To>;
 template <class T> using item = target<T, decltype(std::data(std::declval<const T &>()))>;
@@ -783,7 +783,7 @@ struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value && !std:
 				 decltype(static_cast<const T *>(
 					 std::declval<const dk_obj *>()))>> {
 	static constexpr const void *whole = __builtin_addressof(place<T>::at.made);
-	/* of a pointer, g++ would test whether it is NULL, with some options not as a constant */
+	/* a reference: g++ would test a pointer for NULL, with some options not as a constant */
 	static constexpr const void *base =
 		__builtin_addressof(static_cast<const dk_obj &>(place<T>::at.made));
 	static constexpr std::size_t value = whole == base ? 0 : npos;
@@ -2283,8 +2283,8 @@ private:
 		collect(sink, generators, i, pack::template get<N, A>(at)...);
 	}
 	/*
-	 * noexcept, because a boxed call, which is made in here and in C, does not end when an
-	 * exception leaves it
+	 * noexcept: C code between here and a boxed call would not end the call if an exception
+	 * left it
 	 */
 	static int extract(dk_extract *x, void *at, int generators) noexcept
 	{
