@@ -278,7 +278,7 @@ void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks);
  * COLUMNS, or 100
  */
 int line_width(FILE *f);
-/* Prints a line, with unprintable bytes as \\xNN. Breaks it at spaces, which are kept elsewhere. */
+/* Prints a line, with unprintable bytes as \xNN. Breaks it at spaces; keeps all other spaces. */
 void put_broken(FILE *f, const char *text, size_t len, int indent);
 
 /* Wraps words into lines. */
@@ -292,7 +292,7 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
-/* Wraps a text, with unprintable bytes as \\xNN; returns false if allocation fails. */
+/* Wraps a text, with unprintable bytes as \xNN; returns false if allocation fails. */
 bool wrap_words(FILE *f, int columns, const char *head, const char *text);
 /* Like wrap_words(), to standard output; returns a status. */
 int wrap_text(struct request *q, const char *head, const char *text);

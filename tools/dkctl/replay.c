@@ -55,7 +55,7 @@ static void try_line(struct suggestion *near, const char *line, size_t len)
 	}
 }
 
-/* A transcript must define the same names as the commands, which may be UTF-8. */
+/* A transcript must define the same names as the commands: prints UTF-8 unchanged. */
 static void put_line(const struct session *s, const char *line, size_t len)
 {
 	if (s->q->options & OPTION_TRANSCRIPT)

@@ -23,7 +23,7 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
 
-/* Returns the command line, without the options that do not select what is shown. */
+/* Returns the command line with only those options that select what is shown. */
 static const char *command(const struct request *q, char *buf, size_t size)
 {
 	size_t n = (size_t)snprintf(buf, size, "dkctl %s%s", q->subcommand->name,

@@ -218,8 +218,8 @@ static int listen(struct live *v, struct dk_nl_monitor *m)
 		e.size = sizeof(e);
 		err = dk_nl_monitor_next(m, -1, &e);
 		/*
-		 * The kernel sends no events to a full socket until the socket is empty. So
-		 * without this, further events could be lost that nothing reports.
+		 * The kernel sends no events to a full socket until the socket is empty. If it
+		 * were not emptied here, more events could be lost without a report.
 		 */
 		if (err == 1 && e.kind == DK_NL_EVENT_LOST)
 			dk_nl_monitor_drain(m);

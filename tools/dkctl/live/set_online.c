@@ -49,7 +49,7 @@ static int print_result(struct live *v, const struct switchable *kind,
 {
 	const struct dk_nl_device *d = NULL;
 
-	/* fails if the device was removed meanwhile, which makes its backend irrelevant */
+	/* @d stays NULL if the device was removed meanwhile; its backend then does not matter */
 	if (kind->is_device)
 		dk_nl_device_get(client(v), s->number, NULL, &d);
 	if (has_option(v, OPTION_JSON))

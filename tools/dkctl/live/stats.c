@@ -264,7 +264,7 @@ static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 
 	if (err)
 		return fail_kernel(v, err);
-	/* without counting, there are no counters that a user might not be allowed to read */
+	/* if calls are not counted, there are no counters to read: no permission is needed */
 	if (stats->state == DK_NL_STATE_ONLINE)
 		status = show_counters(v, stats, filter);
 	else if (has_option(v, OPTION_JSON))

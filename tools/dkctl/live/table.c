@@ -54,7 +54,7 @@ static int svg(struct request *q, const struct grid *g)
 	grid_svg(f, g);
 	if (is_stdout)
 		return STATUS_OK;
-	/* errno of a write that failed above, or else of the last one */
+	/* report the errno of a write that failed above or, if none did, of fclose() */
 	failed = ferror(f);
 	err = errno;
 	if (fclose(f) && !failed) {
