@@ -50,7 +50,7 @@ struct worker {
 	struct set set[RT_MAX_SERVERS];
 	struct set expected[NUM_SEEDS];		/* the results of the CPU */
 	struct tally tally;
-	atomic_ulong sent;			/* calls that returned 0 or failed */
+	atomic_ulong sent;			/* calls that have returned */
 	atomic_ulong failed, misrouted;
 	atomic_ulong late;			/* jobs that failed after the call had returned 0 */
 	atomic_ulong compared, wrong;		/* numbers of results */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Computes operators that cards do not support on the CPU, in the card's memory. For convolution,
+ * Uses the CPU, in the card's memory, for operators that cards do not support. For convolution,
  * PyTorch calls operators that the CPU lacks, such as convolution_overrideable.
  */
 #include "functions.hpp"
