@@ -274,7 +274,7 @@ class Note:
 class Translation:
     """A set in another layout: source, result, and notes on the differences.
 
-    Without notes, translating back gives the same set.
+    If there are no notes, translating back gives the same set.
     """
 
     source: KeySet

@@ -152,7 +152,7 @@ class _Registrar:
 
     def _register(self, kept: Union[_Kept, Definition], function: Callable[..., int],
                   *args: Any) -> _abi.dk_diag:
-        """Register in the library what it needs until it is unregistered."""
+        """Call a C function that registers, and keep what the registration needs."""
         handles, why = self._registry._handles, new_diag()
         with handles.lock:
             handles.use()
@@ -325,15 +325,15 @@ class Library(_Registrar):
 
 
 _unclosed: set[_Handles] = set()
-"""Those that the library may still call, also if their Registry was dropped."""
+"""Handles whose functions the library may still call, even if their Registry was dropped."""
 
 
 class _Handles:
     """The objects that a registry holds in the library, and their release.
 
     memory   the C registry; None when the registry is closed. It is freed with its last
-             reference. So close() waits only for calls, and not for other methods: in the child
-             of fork(), the threads that were running them do not exist
+             reference, so close() need not wait for other methods, only for calls. In the
+             child of fork(), other methods may never end: their threads do not exist there
     lock     held while something is registered or undefined, both in C and here
     dropped  a weak reference, which releases this when the Registry is collected
     """
