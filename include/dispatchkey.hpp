@@ -737,16 +737,20 @@ private:
 		return *std::launder(reinterpret_cast<stored<T> *>(
 			static_cast<unsigned char *>(at) + layout.at[N]));
 	}
-	template <class T> static stored<T> store(T a)
+	/* copies bytes: with new, the type could have an operator new of its own */
+	template <class T> static void store(unsigned char *at, std::remove_reference_t<T> &a)
 	{
-		if constexpr (std::is_reference_v<T>)
-			return __builtin_addressof(a);
-		else
-			return a;
+		if constexpr (std::is_reference_v<T>) {
+			const stored<T> to = __builtin_addressof(a);
+
+			std::memcpy(at, &to, sizeof(to));
+		} else {
+			std::memcpy(at, __builtin_addressof(a), sizeof(a));
+		}
 	}
 	template <std::size_t... N> void put(std::index_sequence<N...>, A... a)
 	{
-		((void)new (bytes_ + layout.at[N]) stored<A>(store<A>(a)), ...);
+		(store<A>(bytes_ + layout.at[N], a), ...);
 	}
 
 	alignas(layout.align) unsigned char bytes_[layout.size];

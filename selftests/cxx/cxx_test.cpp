@@ -788,6 +788,28 @@ static void routes_of_another_type()
 	CHECK(add.route_at(h, dk::local(), x, x, nullptr));
 }
 
+/* A class with an operator new that hides placement new. */
+struct allocates {
+	int n;
+
+	static void *operator new(std::size_t size) { return ::operator new(size); }
+};
+
+/* These arguments, too, are passed to boxed functions, and compile without a warning. */
+static void copied_arguments()
+{
+	static dk::op<int(const tensor &, allocates, std::initializer_list<int>)> sums{ "t::sums" };
+	const tensor x = on_cpu(1);
+	auto defined = sums.define();
+	auto cpu = sums.impl(DK_CPU, [](const tensor &t, allocates a, auto numbers) {
+		return t.id + a.n + *numbers.begin();
+	});
+	auto boxed = sums.boxed(DK_TRACER, passes_on);
+	dk::include guard(DK_TRACER);
+
+	CHECK(sums(x, { 20 }, { 300 }) == 321);
+}
+
 /* Boxed functions read the arguments of C++ callers. */
 static void described_arguments()
 {
@@ -1626,6 +1648,7 @@ int main()
 		T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(released_objects), T(state_is_drained),
 		T(structs_of_c), T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
+		T(copied_arguments),
 	};
 	int failed = 0;
 
