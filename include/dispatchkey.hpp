@@ -1601,7 +1601,7 @@ template <class F> dk_fn_t boxed_by(const F &f)
 	constexpr bool fits = is_for<F, dk_call *, void *>();
 
 	static_assert(fits, "a boxed function takes (dk_call *, void *args) and returns int");
-	if (is_null(f))
+	if (detail::is_null(f))
 		return nullptr;
 	if constexpr (fits) {
 		dk_boxed_fn_t fn = [](dk_call *c, void *args) -> int {

@@ -730,6 +730,30 @@ static void null_functions()
 		      one.status().why.reason == DK_WHY_NO_FUNCTION);
 }
 
+namespace elsewhere {
+
+template <class T> [[maybe_unused]] bool is_null(const T &) { return true; }
+
+struct answers {
+	int operator()(dk_call *, void *) const { return 5; }
+	int operator()() const { return 6; }
+};
+
+} /* namespace elsewhere */
+
+/* The header does not use functions of the namespace of a function object. */
+static void functions_of_other_namespaces()
+{
+	auto defined = nothing.define();
+	auto function = nothing.impl(DK_TRACER, elsewhere::answers());
+	auto boxed = nothing.boxed(DK_PYTHON, elsewhere::answers());
+	dk::include python(DK_PYTHON);
+
+	CHECK(nothing() == 5);
+	dk::include tracer(DK_TRACER);
+	CHECK(nothing() == 6);
+}
+
 template <class T> struct pack {
 	static int of(tensor &, const tensor &, int *) { return 0; }
 	template <class U> static int twice(tensor &, const tensor &, int *) { return 0; }
@@ -1649,6 +1673,7 @@ int main()
 		T(listeners_and_registries), T(released_objects), T(state_is_drained),
 		T(structs_of_c), T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
 		T(copied_arguments),
+		T(functions_of_other_namespaces),
 	};
 	int failed = 0;
 
