@@ -1629,7 +1629,9 @@ public:
 	registration &operator=(registration &&other) noexcept
 	{
 		if (this != &other) {
-			end();
+			/* ends last: it destroys captures, which may own *this */
+			const registration old(std::move(*this));
+
 			entry_ = std::exchange(other.entry_, nullptr);
 			status_ = other.status_;
 		}
@@ -1678,11 +1680,11 @@ public:
 	}
 
 private:
+	/* the captures may own *this, so this does not use it after they are destroyed */
 	void drop()
 	{
-		if (entry_)
-			entry_->destroy(entry_);
-		entry_ = nullptr;
+		if (detail::entry *e = std::exchange(entry_, nullptr))
+			e->destroy(e);
 	}
 	void end()
 	{

@@ -1444,6 +1444,32 @@ static void state_is_drained()
 	CHECK(!refused && counted::alive == 0);
 }
 
+/* A registration that is released may be owned by the captures of its function. */
+static void owned_by_its_captures()
+{
+	struct owner {
+		dk::registration mine;
+		counted state;
+
+		~owner() { CHECK(mine.release() == 0); }
+	};
+	auto defined = nothing.define();
+
+	for (bool assigned : { false, true }) {
+		auto owned = std::make_shared<owner>();
+		owner *const own = owned.get();
+
+		own->mine = nothing.impl(DK_TRACER, [owned] { return 1; });
+		owned.reset();
+		CHECK(counted::alive == 1);
+		if (assigned)
+			own->mine = {};
+		else
+			CHECK(own->mine.release() == 0);
+		CHECK(counted::alive == 0);
+	}
+}
+
 /* The structs of C can be used without "struct": no function has the name of a struct. */
 static void structs_of_c()
 {
@@ -1674,6 +1700,7 @@ int main()
 		T(structs_of_c), T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
 		T(copied_arguments),
 		T(functions_of_other_namespaces),
+		T(owned_by_its_captures),
 	};
 	int failed = 0;
 
