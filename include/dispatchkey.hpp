@@ -2410,11 +2410,12 @@ public:
 	{
 		if (const result r = refusal(0, DK_BACKEND_INVALID, how.registry); !r)
 			return r;
-		return keep(nullptr, [&](kept &k, dk_diag &why) {
-			k.decl = o.unbound();
-			detail::fill(k.decl, how);
-			return dk_library_def(&state_->lib, &k.decl, how.flags, h, &why);
-		});
+		dk_op_decl decl = o.unbound();
+		result r;
+
+		detail::fill(decl, how);
+		r.error = dk_library_def(&state_->lib, &decl, how.flags, h, &r.why);
+		return r;
 	}
 	/* Defines an operator and registers its function, both or none. */
 	template <auto f, class F, class On>
@@ -2425,15 +2426,14 @@ public:
 			return r;
 		if (const result r = refusal(0, DK_BACKEND_INVALID, how.registry); !r)
 			return r;
-		return keep(detail::with_name<f>(by).label, [&](kept &k, dk_diag &why) {
+		return labelled<f>(by, [&](const char *label, dk_diag &why) {
 			dk_impl impl = o.template make_impl<f>(key, by);
+			dk_op_decl decl = o.unbound();
 
-			k.decl = o.unbound();
-			detail::fill(k.decl, how);
-			impl.op = &k.decl;
-			impl.label = k.label;
-			return dk_library_def_impl(&state_->lib, &k.decl, how.flags, &impl, h,
-						   &why);
+			detail::fill(decl, how);
+			impl.op = &decl;
+			impl.label = label;
+			return dk_library_def_impl(&state_->lib, &decl, how.flags, &impl, h, &why);
 		});
 	}
 	/*
@@ -2446,10 +2446,10 @@ public:
 	{
 		if (const result r = refusal(how.flags, how.backend, how.registry); !r)
 			return r;
-		return keep(detail::with_name<f>(how).label, [&](kept &k, dk_diag &why) {
+		return labelled<f>(how, [&](const char *label, dk_diag &why) {
 			dk_impl i = o.template make_impl<f>(key, how);
 
-			i.label = k.label;
+			i.label = label;
 			return dk_library_impl(&state_->lib, &i, h, &why);
 		});
 	}
@@ -2460,11 +2460,11 @@ public:
 	{
 		if (const result r = refusal(how.flags, how.backend, how.registry); !r)
 			return r;
-		return keep(detail::with_name<f>(how).label, [&](kept &k, dk_diag &why) {
+		return labelled<f>(how, [&](const char *label, dk_diag &why) {
 			dk_impl i = detail::element(nullptr, detail::boxed_fn<f>(), key, how,
 						    DK_IMPL_F_BOXED);
 
-			i.label = k.label;
+			i.label = label;
 			return dk_library_fallback(&state_->lib, &i, h, &why);
 		});
 	}
@@ -2488,10 +2488,9 @@ public:
 	}
 
 private:
-	/* What a registration in the library refers to. */
+	/* A copy of a label. */
 	struct kept {
 		kept *next;
-		dk_op_decl decl;
 		/* a byte more than a label has, as in detail::entry */
 		char label[DK_NAME_MAX + 1];
 	};
@@ -2522,19 +2521,26 @@ private:
 	}
 
 	/*
-	 * Makes a registration with @add, and keeps what it refers to. The default label is the
-	 * library's FILE:LINE.
+	 * Registers a function with @add. A label of the options is copied until the library is
+	 * destroyed, also if the function is released earlier. The default label is the name of
+	 * @f or, without a name, the library's FILE:LINE.
 	 */
-	template <class Add> result keep(const char *label, Add add)
+	template <auto f, class Add> result labelled(const impl_options &how, Add add)
 	{
-		auto *k = new (std::nothrow) kept{ state_->all, {}, {} };
+		const char *name = detail::function_name<f>::label();
+		const char *label = name ? name : state_->debug;
+		kept *k = nullptr;
 		result r;
 
-		if (!k)
-			return detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
-		std::snprintf(k->label, sizeof(k->label), "%s", label ? label : state_->debug);
-		r.error = add(*k, r.why);
-		if (r)
+		if (how.label) {
+			k = new (std::nothrow) kept{ state_->all, {} };
+			if (!k)
+				return detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
+			std::snprintf(k->label, sizeof(k->label), "%s", how.label);
+			label = k->label;
+		}
+		r.error = add(label, r.why);
+		if (r && k)
 			state_->all = k;
 		else
 			delete k;

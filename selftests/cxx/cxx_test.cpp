@@ -13,6 +13,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <malloc.h>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -1181,6 +1182,27 @@ static void texts_of_libraries()
 	CHECK(why.find("(IMPL library t, cxx_test.cpp:") != why.npos);
 }
 
+/* Functions that a library registers and releases one by one do not take more and more memory. */
+static void released_one_by_one()
+{
+	dk::library defs(DK_LIBRARY_DEF, "t"), any(DK_LIBRARY_IMPL, "_");
+	std::size_t used = 0;
+
+	CHECK(defs.def(add));
+	for (int i = 0; i < 4000; i++) {
+		dk_handle function = {}, fallback = {}, definition = {};
+
+		CHECK(defs.impl<add_7>(add, DK_CPU, {}, &function));
+		CHECK(any.fallback<passes_on>(DK_TRACER, {}, &fallback));
+		CHECK(defs.def<plain_7>(second, {}, {}, DK_CPU, &definition));
+		CHECK(defs.release(definition) == 0 && any.release(fallback) == 0);
+		CHECK(defs.release(function) == 0);
+		if (i == 2000)
+			used = mallinfo2().uordblks;
+	}
+	CHECK(mallinfo2().uordblks < used + 100000);
+}
+
 /* A library that is released, or was not registered, refuses to register anything. */
 static void libraries_that_are_not_registered()
 {
@@ -1701,6 +1723,7 @@ int main()
 		T(copied_arguments),
 		T(functions_of_other_namespaces),
 		T(owned_by_its_captures),
+		T(released_one_by_one),
 	};
 	int failed = 0;
 
