@@ -2448,7 +2448,9 @@ public:
 			return r;
 		return labelled<f>(how, [&](const char *label, dk_diag &why) {
 			dk_impl i = o.template make_impl<f>(key, how);
+			const dk_op_decl decl = o.unbound();
 
+			i.op = &decl;
 			i.label = label;
 			return dk_library_impl(&state_->lib, &i, h, &why);
 		});

@@ -84,10 +84,20 @@ after_a_base() {
 		-include dispatchkey.hpp -c "$st_tmp/code.cpp" -o "$st_tmp/code.o"
 }
 
-# races COMPILER - defines an operator, also in a library, while another thread writes to its
-# declaration as calls do; fails if ThreadSanitizer reports a race
+# races COMPILER - defines an operator, also in a library, and registers a function in a library,
+# while another thread writes to the operator's declaration as calls do; fails if ThreadSanitizer
+# reports a race. The program's dk_library_impl() copies the declaration, as the library's does
 races() {
-	code 'static dk::op<int(tensor &)> o{ "t::o" };
+	cat >"$st_tmp/copies.hpp" <<-END
+		dk_op_decl copied;
+		extern "C" int dk_library_impl(dk_library *, const dk_impl *impl, dk_handle *,
+					       dk_diag *)
+		{
+			copied = *impl->op;
+			return 0;
+		}
+	END
+	code 'static dk::op<int(tensor &, double)> o{ "t::o" };
 		std::thread calls([] {
 			for (int i = 0; i < 10000; i++) {
 				__atomic_store_n(&o.decl()->op, &dk__unbound, __ATOMIC_RELAXED);
@@ -98,12 +108,13 @@ races() {
 			dk::registration defined = o.define();
 			defined = {};
 			dk::library library(DK_LIBRARY_DEF, "t");
-			if (!library.def(o))
+			if (!library.def(o) || !library.impl<takes>(o))
 				return 1;
 		}
 		calls.join();'
 	cxx "$1" c++17 -g -fsanitize=thread -Wno-unused -include dispatchkey.hpp \
-		-include thread "$st_tmp/code.cpp" -o "$st_tmp/races" && "$st_tmp/races"
+		-include thread -include "$st_tmp/copies.hpp" "$st_tmp/code.cpp" \
+		-o "$st_tmp/races" && "$st_tmp/races"
 }
 
 # pair RIGHT WRONG SENTENCE - checks that RIGHT compiles, and that WRONG does not, with this error
