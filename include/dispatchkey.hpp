@@ -775,8 +775,8 @@ struct has_offset<T, std::void_t<decltype(object<T>::offset)>> : std::true_type 
 
 /*
  * Offset of the dk_obj in the type of a parameter, or npos if it is unknown. An offset
- * in a specialisation of dk::object takes precedence. Without it, the offset in an abstract
- * class is unknown. To find that offset, an object of the class would have to be made.
+ * in a specialisation of dk::object takes precedence. Without it, the offset of a base in an
+ * abstract class is unknown. To find that offset, an object of the class would have to be made.
  */
 inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
 template <class T, class = void> struct obj_offset {
@@ -792,11 +792,17 @@ struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value && !std:
 		__builtin_addressof(static_cast<const dk_obj &>(place<T>::at.made));
 	static constexpr std::size_t value = whole == base ? 0 : npos;
 };
+/* A pointer to a member of a virtual base is not convertible. Otherwise any layout is supported. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
 template <class T>
-struct obj_offset<T, std::enable_if_t<!has_offset<T>::value && std::is_standard_layout_v<T> &&
-				      std::is_same_v<decltype(T::dk), dk_obj>>> {
+struct obj_offset<T, std::enable_if_t<!has_offset<T>::value &&
+				      std::is_same_v<std::remove_cv_t<decltype(T::dk)>, dk_obj> &&
+				      std::is_convertible_v<decltype(&T::dk),
+							    decltype(T::dk) T::*>>> {
 	static constexpr std::size_t value = offsetof(T, dk);
 };
+#pragma GCC diagnostic pop
 template <class T>
 struct obj_offset<T, std::enable_if_t<(object<T>::offset < npos)>> {
 	static constexpr std::size_t value = object<T>::offset;

@@ -968,6 +968,46 @@ static void offsets()
 	CHECK(defined && cpu && both(&m, b) == 5);
 }
 
+/* Types with a member dk that do not have the layout of a C struct. */
+struct with_virtual {
+	explicit with_virtual(dk_obj obj) : dk(obj) {}
+	virtual void run() = 0;
+	const dk_obj dk;
+
+protected:
+	~with_virtual() = default;
+};
+
+struct with_private : head {
+	dk_obj dk;
+	int get() const { return secret; }
+
+private:
+	int secret = 4;
+};
+
+static void offsets_of_members()
+{
+	static dk::op<int(with_virtual &, const with_private *)> both{ "t::both" };
+	struct final : with_virtual {
+		using with_virtual::with_virtual;
+		void run() override {}
+	} v{ dk_obj_on(DK_BACKEND_CPU, 0) };
+	with_private p;
+	dk_value value;
+
+	p.dk = dk_obj_on(DK_BACKEND_CPU, 0);
+	auto defined = both.define();
+	auto cpu = both.boxed(DK_CPU, [&](dk_call *c, void *args) {
+		CHECK(dk_arg_get(dk_call_described(c), args, 0, &value) == 0 &&
+		      value.kind == DK_ARG_OBJECT && value.obj == &v.dk);
+		CHECK(dk_arg_get(dk_call_described(c), args, 1, &value) == 0 &&
+		      value.kind == DK_ARG_OBJECT && value.obj == &p.dk);
+		return p.get();
+	});
+	CHECK(defined && cpu && both(v, &p) == 4);
+}
+
 /* Calls dispatch on an abstract class. Boxed functions get it as a plain pointer. */
 static void abstract_types()
 {
@@ -1724,6 +1764,7 @@ int main()
 		T(functions_of_other_namespaces),
 		T(owned_by_its_captures),
 		T(released_one_by_one),
+		T(offsets_of_members),
 	};
 	int failed = 0;
 
