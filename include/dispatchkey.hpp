@@ -351,6 +351,9 @@ struct include : detail::guard {
 	{
 		dk_local_include(&l, ks);
 	}
+	/* without this, ({ DK_CPU }) is ambiguous in g++: it could also be a guard to copy */
+	[[nodiscard]] explicit include(const dk_key (&key)[1], dk_local &l = local())
+		: include(*key, l) {}
 	~include() { local_.included = saved_.included; }
 };
 
@@ -359,6 +362,8 @@ struct exclude : detail::guard {
 	{
 		dk_local_exclude(&l, ks);
 	}
+	[[nodiscard]] explicit exclude(const dk_key (&key)[1], dk_local &l = local())
+		: exclude(*key, l) {}
 	~exclude() { local_.excluded = saved_.excluded; }
 };
 

@@ -181,6 +181,13 @@ static void guards()
 	CHECK(words(in | tracer, ex));
 	dk_local_set_included(&dk::local(), DK_TRACER, 0);
 	{
+		dk::include one({ DK_TRACER }), two({ DK_TRACER, DK_META });
+		dk::exclude other({ DK_TRACER }), again{ { DK_TRACER } };
+
+		CHECK(words(in | tracer | dk::keyset(DK_META).bits, ex | tracer));
+	}
+	CHECK(words(in, ex));
+	{
 		dk::preserve guard;
 
 		dk_local_set(&dk::local(), dk::keyset(), dk::keyset());
