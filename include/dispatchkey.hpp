@@ -429,8 +429,8 @@ private:
 /* ---- what arguments dispatch on --------------------------------------------- */
 
 /*
- * Defines which types calls dispatch on: dk_obj, types derived from dk_obj, and types with
- * a member "dk" of type dk_obj. For other types, specialise this template with is = true
+ * Defines which types calls dispatch on: dk_obj, types derived from dk_obj, and types with a
+ * public member "dk" of type dk_obj. For other types, specialise this template with is = true
  * and of(). If the specialisation also has offset, the position of the dk_obj in the
  * type, dk_arg_get() returns arguments of the type as objects.
  */
