@@ -174,8 +174,11 @@ class Backend:
     layout: Layout
     number: int
 
-    def __init__(self, name: Union[str, int], layout: Union[str, Layout] = "v1"):
-        self.layout = Layout(layout)
+    def __init__(self, name: Union[str, int, "Backend"], layout: Union[str, Layout, None] = None):
+        if isinstance(name, Backend):
+            self.layout, self.number = _layout_of(name, "backend", layout), name.number
+            return
+        self.layout = Layout("v1" if layout is None else layout)
         if isinstance(name, int):
             if not 0 < name <= lib.dk_layout_backends(self.layout._ptr):
                 raise error(errno.EINVAL, f"no backend of layout {self.layout} has this number",
@@ -264,11 +267,9 @@ class Key(metaclass=_KeyNames):
 
     def __init__(self, name: Union[str, int, "Key"], layout: Union[str, Layout, None] = None):
         if isinstance(name, Key):
-            if layout is not None and Layout(layout) != name.layout:
-                raise ValueError(f"{name} is a key of layout {name.layout}, not of {layout}")
-            self.layout, self.number = name.layout, name.number
+            self.layout, self.number = _layout_of(name, "key", layout), name.number
             return
-        self.layout = Layout(layout or "v1")
+        self.layout = Layout("v1" if layout is None else layout)
         if isinstance(name, int):
             if not 0 <= name < lib.dk_layout_keys(self.layout._ptr):
                 raise error(errno.EINVAL,
@@ -369,6 +370,13 @@ class Key(metaclass=_KeyNames):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _layout_of(given: Union[Key, Backend], what: str, wanted: Union[str, Layout, None]) -> Layout:
+    """Return the layout of a key or backend; refuse another layout than the wanted one."""
+    if wanted is not None and Layout(wanted) != given.layout:
+        raise ValueError(f"{given.name} is a {what} of layout {given.layout}, not of {wanted}")
+    return given.layout
 
 
 def _other(layout: Layout) -> str:

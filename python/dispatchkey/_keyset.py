@@ -196,9 +196,7 @@ class KeySet:
 
     def without_backend(self, backend: Union[str, _keys.Backend]) -> KeySet:
         """Return the set without the bit of a backend."""
-        if isinstance(backend, str):
-            backend = _keys.Backend(backend, self.layout)
-        return self._new(self.bits & ~self._bits_of(backend))
+        return self._new(self.bits & ~_keys.Backend(backend, self.layout).keyset.bits)
 
     def fresh(self, inference: bool = False) -> KeySet:
         """Return the set that PyTorch gives a new tensor, with autocast and autograd keys.

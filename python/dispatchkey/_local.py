@@ -200,7 +200,7 @@ def inference_mode(on: bool = True) -> Guard:
 
 def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Guard:
     """Turn autocast on or off for tensors of a backend of layout v1 (autocast())."""
-    backend = backend if isinstance(backend, Backend) else Backend(backend)
+    backend = Backend(backend, "v1")
     number = backend.number
     result = lib.dk_local_set_autocast(_abi.dk_local(), number, on)
     if result < 0:
@@ -215,8 +215,9 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Guard:
 
 def set_excluded(key: Union[str, Key], want: bool = True) -> Guard:
     """Set whether one key of layout v1 is excluded (_SetExcludeDispatchKeyGuard)."""
-    number = Key(key).number
-    KeySet(Key(key))        # refuses alias keys
+    key = Key(key, "v1")
+    number = key.number
+    KeySet(key)             # refuses alias keys
 
     def change(state: _abi.dk_local) -> Restore:
         was = lib.dk_local_is_excluded(state, number)

@@ -62,6 +62,8 @@ def test_operators():
     assert "CPU" in a and Key.CUDA not in a and "CPU, AutogradCPU" in a
     assert a.isdisjoint("Tracer") and not a.isdisjoint("CPUBit")
     assert (a | "CUDA").without_backend("CPU") == KeySet("CUDA, AutogradCUDA")
+    with pytest.raises(TypeError, match="^expected a name as a str, not Key$"):
+        a.without_backend(Key.CPU)
 
 
 def test_minus_leaves_the_backend():
@@ -155,6 +157,8 @@ def test_wrong_keys():
         Key.Foo
     with pytest.raises(ValueError, match="CPU is a key of layout v1, not of pytorch-1.13"):
         Key(Key.CPU, "pytorch-1.13")
+    for kind in (Key, Backend):
+        assert refused(kind, "CPU", layout="").reason == "BAD_LAYOUT"
 
 
 def test_backends():
@@ -165,6 +169,9 @@ def test_backends():
     assert b.keyset.bits == 2 and str(b.autocast) == "DispatchKeySet(AutocastCUDA)"
     assert str(refused(Backend, "CUDO")) == "could not parse backend: CUDO; did you mean CUDA?"
     assert refused(Backend, 99).reason == "BAD_BACKEND"
+    assert Backend(b) == b == Backend(b, "v1")
+    with pytest.raises(ValueError, match="^CUDA is a backend of layout v1, not of pytorch-1.13$"):
+        Backend(b, "pytorch-1.13")
 
 
 def test_layouts():

@@ -159,3 +159,11 @@ def test_wrong_words():
             guard("Autograd")
     with pytest.raises(dk.Error, match="^the backend has no autocast key: VE$"):
         dk.autocast("VE")
+
+
+def test_keys_of_another_layout():
+    """Refused, because their numbers are those of other keys in layout v1."""
+    with pytest.raises(ValueError, match="^Tracer is a key of layout pytorch-1.13, not of v1$"):
+        dk.set_excluded(dk.Key("Tracer", "pytorch-1.13"))
+    with pytest.raises(ValueError, match="^Meta is a backend of layout pytorch-1.13, not of v1$"):
+        dk.autocast(dk.Backend("Meta", "pytorch-1.13"))
