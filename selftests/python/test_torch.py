@@ -504,6 +504,10 @@ def test_output_that_cannot_be_written(fake):
     (["explain", "aten::relu", "cpu"], 'unexpected word "cpu"', "explain "),
     (["explain", "aten::relu", "--on"], "--on needs a word", "explain "),
     (["what-if", "aten::relu", "--if"], "--if needs a word", "what-if "),
+    (["explain", b"aten::\xff"], r'OPERATOR: "aten::\udcff" is not UTF-8', "explain "),
+    (["explain", "aten::relu", "--on", b"\xff"], r'--on: "\udcff" is not UTF-8', "explain "),
+    (["what-if", "aten::relu", "--if", b"\xff"], r'--if: "\udcff" is not UTF-8', "what-if "),
+    (["missing", b"\xff"], r'BACKEND: "\udcff" is not UTF-8', "missing "),
 ])
 def test_usage(fake, arguments, message, of):
     """An error prints a line with the wrong word, and a line that names the help."""

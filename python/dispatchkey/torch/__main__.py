@@ -119,8 +119,17 @@ def _parse(arguments: Optional[list[str]]) -> argparse.Namespace:
     return options
 
 
+def _text(word: str) -> str:
+    """Return a word; refuse one that is not UTF-8. Files may have such names, but no operators."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{_quoted(word)} is not UTF-8") from None
+    return word
+
+
 def _split(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return [word.strip() for word in _text(text).split(",") if word.strip()]
 
 
 def _add(commands: Any, name: str, text: str, function: Callable[..., int],
@@ -131,9 +140,9 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.set_defaults(function=function, parser=parser)
     if is_call:
-        parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
+        parser.add_argument("operator", type=_text, metavar="OPERATOR", nargs=nargs,
                             help="with its overload, such as aten::add.Tensor")
-        parser.add_argument("--on", action="append", default=[], metavar="WORDS",
+        parser.add_argument("--on", type=_text, action="append", default=[], metavar="WORDS",
                             help="a tensor argument of the call; repeat --on for each. If the "
                             "operator takes no tensor, --on describes its result")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
@@ -163,17 +172,18 @@ def _parser() -> _Parser:
                         "by default all of them except some devices")
     compare = _add(commands, "diff", "which keys and functions differ between two calls, and "
                    "where their paths diverge", _diff)
-    compare.add_argument("--to", action="append", default=[], metavar="WORDS",
+    compare.add_argument("--to", type=_text, action="append", default=[], metavar="WORDS",
                          help="a tensor of the second call, described as for --on; by default the "
                          "tensors of the first call")
     compare.add_argument("--to-under", type=_split, metavar="MODES",
                          help="modes of the second call; by default the modes of the first call")
     lacks = _add(commands, "missing", "which operators a backend lacks, and what serves them "
                  "instead", _missing, is_call=False)
-    lacks.add_argument("backend", metavar="BACKEND", help="a device, or a key such as SparseCUDA")
-    lacks.add_argument("--only", default="*", metavar="PATTERN",
+    lacks.add_argument("backend", type=_text, metavar="BACKEND",
+                       help="a device, or a key such as SparseCUDA")
+    lacks.add_argument("--only", type=_text, default="*", metavar="PATTERN",
                        help="operators, such as 'aten::*'; all by default")
-    lacks.add_argument("--like", metavar="BACKEND",
+    lacks.add_argument("--like", type=_text, metavar="BACKEND",
                        help="only operators that a function serves on this other backend")
     lacks.add_argument("--show", type=_split, default=["nothing"], metavar="WORDS",
                        help="which operators to list, by what serves them: words from the "
@@ -191,7 +201,7 @@ def _parser() -> _Parser:
                          help="a shared library, a Python file, or the name of a Python module")
     checked = _add(commands, "check", "compare PyTorch's tables of all operators with the rules",
                    _check, is_call=False)
-    checked.add_argument("--only", default="*", metavar="PATTERN",
+    checked.add_argument("--only", type=_text, default="*", metavar="PATTERN",
                          help="operators, such as 'aten::*'; all by default")
     return parser
 
