@@ -349,6 +349,21 @@ def test_missing_with_wrong_words(fake, arguments, message):
     assert err.count("\n") == 1
 
 
+def test_missing_for_a_key_or_a_device(fake):
+    """A key of another layout stands for the key with its name. A torch.device has a text."""
+    fake(more="""
+class device:
+    def __str__(self):
+        return "cpu"
+""")
+    assert program("""
+import torch, dispatchkey as dk, dispatchkey.torch as dt
+for backend in dk.Key.CPU, dk.Key.SparseCsrCPU, dk.Key("SparseMeta", dt.layout()), torch.device():
+    print(repr(dt.missing(backend, like=dk.Key.CPU).key))
+""") == "".join(f"Key('{name}', layout='pytorch-1.13')\n"
+                for name in ("CPU", "SparseCsrCPU", "SparseMeta", "CPU"))
+
+
 @pytest.mark.parametrize("arguments", [["missing", "cpu"], ["check"]])
 def test_progress_on_a_terminal(fake, arguments):
     fake()

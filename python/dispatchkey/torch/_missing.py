@@ -8,7 +8,7 @@ import fnmatch
 import io
 from dataclasses import dataclass
 from html import escape
-from typing import Callable, Iterator, Optional, Sequence, Union
+from typing import Callable, Iterator, Optional, Sequence
 
 from .._error import Error, did_you_mean, error
 from .._keys import Key, Layout
@@ -190,14 +190,15 @@ def _autograd_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str
     return "Autograd" if entry and entry.rule == "autograd kernel" else _served_by(live, entry)
 
 
-def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
-    """Return the key of a backend, which is given as a device such as "cuda", or as its key."""
-    keys = backend.keyset if isinstance(backend, Key) else None
+def backend_key(backend: object, layout: Layout) -> Key:
+    """Return the key of a backend, which is given as a device such as "cuda", or as its key.
+
+    A key of another layout stands for the key with its name.
+    """
     try:
-        keys = keyset_of(backend, layout) if isinstance(backend, str) else keys
+        key = next(iter(keyset_of(str(backend), layout)), None)
     except Error:
-        pass
-    key = next(iter(keys), None) if keys else None
+        key = None
     if key is None or not lib.dk_is_backend_key(layout._ptr, key.number):
         names = [k.name for k in layout.keys if lib.dk_is_backend_key(layout._ptr, k.number)]
         raise error(errno.EINVAL, "expected a device or the key of a backend", "PARSE_KEY",
@@ -212,11 +213,11 @@ def _autograd_of(key: Key) -> Key:
     return fresh[0] if fresh else Key("AutogradOther", key.layout)
 
 
-def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, None] = None,
+def missing(backend: object, *, only: str = "*", like: object = None,
             progress: Optional[Progress] = None) -> Coverage:
     """Report what serves each operator on a backend: its own function, another, or nothing.
 
-    backend   a device such as "cuda" or "privateuseone", or a key such as SparseCUDA
+    backend   a device such as "cuda" or torch.device("meta"), or a key such as SparseCUDA
     only      a pattern of operators' names, such as "aten::*"
     like      only operators that a function serves on this other backend
     progress  called with the number of operators read so far, and the number of all
