@@ -972,6 +972,20 @@ aten::add.Tensor() needs a Tensor for argument 'self', but a value of type str i
 """
 
 
+def test_one_mode_is_given_as_a_list(fake):
+    fake()
+    assert program("""
+import torch, dispatchkey.torch as dt
+call = dt.explain("aten::relu", torch.Tensor())
+for function in (lambda: dt.what_if(call, "no_grad"),
+                 lambda: dt.explain_under("aten::relu", call.explanation.objects, "no_grad")):
+    try:
+        function()
+    except TypeError as e:
+        print(e)
+""") == "expected a list, such as [\"no_grad\"], not str 'no_grad'\n" * 2
+
+
 def installed_version():
     """Returns the version of this Python's PyTorch without importing it, or None."""
     try:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Sequence
 
-from .._error import did_you_mean, error
+from .._error import did_you_mean, error, shown
 from .._keys import Backend, compute_key
 from .._keyset import KeySet
 from . import _live
@@ -114,6 +114,8 @@ _CANNOT = (AssertionError, AttributeError, ImportError, NotImplementedError, Run
 
 def check(names: Sequence[str], known: Sequence[str], what: str) -> None:
     """Raise an error for an unknown name."""
+    if isinstance(names, str):      # a sequence of letters
+        raise TypeError(f'expected a list, such as ["{known[0]}"], not {shown(names)}')
     for name in names:
         if name not in known:
             raise error(errno.EINVAL, f"expected {what}", "NONE", name,

@@ -163,7 +163,7 @@ def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs
     Each mode is entered in PyTorch, and the keys are read inside it. The call is not made.
     """
     layout = _live.layout()
-    wanted = _default(call) if changes is None else list(changes)
+    wanted = _default(call) if changes is None else changes
     _modes.check(wanted, [*_modes.CHANGES, *devices(layout)], "a mode, a tensor property or a "
                  "device")
     found = []
