@@ -13,7 +13,8 @@ class Table:
     """The function of each key of an operator, by the rules of PyTorch.
 
     print() writes the table as PyTorch does; a notebook shows a picture. table["CPU"]
-    is the Entry of a runtime key.
+    is the Entry of a runtime key. The table contains the runtime keys that have a
+    function: "CPU" in table.
 
     operator  the operator's name
     layout    the layout of its keys
@@ -56,6 +57,10 @@ class Table:
         for i, entry in enumerate(self._entries):
             if i and entry.is_served:
                 yield self._key_of(i)
+
+    def __contains__(self, key: Union[str, Key]) -> bool:
+        found = self._key(key)
+        return any(found == key for key in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
