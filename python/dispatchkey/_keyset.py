@@ -9,7 +9,7 @@ from typing import Callable, Iterator, Optional, Union
 
 from . import _abi, _keys
 from ._error import did_you_mean, error, from_diag, new_diag, shown
-from ._library import c_text, lib
+from ._library import c_bool, c_text, lib
 
 Keys = Union["KeySet", "_keys.Key", "_keys.Backend", str]
 _ALL = (1 << 64) - 1
@@ -204,7 +204,8 @@ class KeySet:
         >>> print(KeySet("CUDA").fresh())
         DispatchKeySet(CUDA, ADInplaceOrView, AutogradCUDA, AutocastCUDA)
         """
-        return self._new(lib.dk_fresh_set(self.layout._ptr, self.bits, inference).bits)
+        return self._new(lib.dk_fresh_set(
+            self.layout._ptr, self.bits, c_bool(inference, "inference")).bits)
 
     def translate(self, to: Union[str, _keys.Layout]) -> Translation:
         """Translate the set to another layout, by the names of its keys, with notes.

@@ -80,6 +80,13 @@ def c_text(text: str, what: str = "a name") -> bytes:
     return text.encode()
 
 
+def c_bool(value: bool, what: str) -> bool:
+    """Return a bool for C; refuse other values, such as a function that a guard decorates."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{what}: expected True or False, not {type(value).__name__}")
+    return value
+
+
 def _load_or_exit() -> ctypes.CDLL:
     """Load the library. If this fails, a command ends with one sentence, without a traceback."""
     try:

@@ -12,7 +12,7 @@ from . import _abi
 from ._error import error
 from ._keys import Backend, Key, Layout
 from ._keyset import Keys, KeySet
-from ._library import lib
+from ._library import c_bool, lib
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Restore = Callable[[], object]
@@ -191,6 +191,8 @@ def skip_functionalize(layout: Union[str, Layout] = "v1") -> Guard:
 
 def inference_mode(on: bool = True) -> Guard:
     """Turn inference mode on or off, with the keys of layout v1 (InferenceMode)."""
+    c_bool(on, "inference_mode()")
+
     def change(state: _abi.dk_local) -> Restore:
         restore = _saved(state, "included", "excluded")
         lib.dk_local_set_inference(state, on)
@@ -202,7 +204,7 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Guard:
     """Turn autocast on or off for tensors of a backend of layout v1 (autocast())."""
     backend = Backend(backend, "v1")
     number = backend.number
-    result = lib.dk_local_set_autocast(_abi.dk_local(), number, on)
+    result = lib.dk_local_set_autocast(_abi.dk_local(), number, c_bool(on, "autocast()"))
     if result < 0:
         raise error(-result, "the backend has no autocast key", "BAD_KEY", backend.name)
 
@@ -218,6 +220,7 @@ def set_excluded(key: Union[str, Key], want: bool = True) -> Guard:
     key = Key(key, "v1")
     number = key.number
     KeySet(key)             # refuses alias keys
+    c_bool(want, "set_excluded()")
 
     def change(state: _abi.dk_local) -> Restore:
         was = lib.dk_local_is_excluded(state, number)

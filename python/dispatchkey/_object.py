@@ -10,7 +10,7 @@ from . import _abi
 from ._error import from_diag, new_diag
 from ._keys import Layout
 from ._keyset import Keys, KeySet
-from ._library import c_text, lib
+from ._library import c_bool, c_text, lib
 from ._schema import Schema
 
 
@@ -128,9 +128,7 @@ class Packer:
 
     @staticmethod
     def _pack_bool(out: _abi.dk_value, value: Any, what: str) -> None:
-        if not isinstance(value, bool):
-            raise TypeError(f"{what}: expected True or False, not {type(value).__name__}")
-        out.i = value
+        out.i = c_bool(value, what)
 
     @staticmethod
     def _pack_double(out: _abi.dk_value, value: Any, what: str) -> None:

@@ -86,6 +86,8 @@ def test_properties():
     assert str(KeySet("CUDA").fresh()) == \
         "DispatchKeySet(CUDA, ADInplaceOrView, AutogradCUDA, AutocastCUDA)"
     assert str(KeySet("CUDA").fresh(inference=True)) == "DispatchKeySet(CUDA, AutocastCUDA)"
+    with pytest.raises(TypeError, match="^inference: expected True or False, not str$"):
+        KeySet("CUDA").fresh("no")
 
 
 def test_sets_never_change():

@@ -167,3 +167,14 @@ def test_keys_of_another_layout():
         dk.set_excluded(dk.Key("Tracer", "pytorch-1.13"))
     with pytest.raises(ValueError, match="^Meta is a backend of layout pytorch-1.13, not of v1$"):
         dk.autocast(dk.Backend("Meta", "pytorch-1.13"))
+
+
+def test_wrong_flags():
+    """Refused where the guard is made, also the function below @dk.inference_mode without ()."""
+    for guard, name, shown in ((lambda: dk.inference_mode(test_wrong_flags), "inference_mode",
+                                "function"),
+                               (lambda: dk.autocast("CPU", "no"), "autocast", "str"),
+                               (lambda: dk.set_excluded("Tracer", None), "set_excluded",
+                                "NoneType")):
+        with pytest.raises(TypeError, match=rf"^{name}\(\): expected True or False, not {shown}$"):
+            guard()
