@@ -42,7 +42,8 @@ def _width(text: str) -> int:
 
 def _plain(text: str) -> str:
     """Escape the text for XML, and unprintable characters as \\xNN."""
-    return escape("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text))
+    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return escape(shown, {'"': "&quot;"})
 
 
 def _text(x: int, y: int, css: str, text: str) -> str:

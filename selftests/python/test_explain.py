@@ -153,7 +153,7 @@ def picture_of_html(shown):
 def test_picture_of_a_table(layout):
     with dk.Registry(layout) as registry:
         registry.define("t::f(Tensor a) -> ()")
-        registry.impl("t::f", "CPU", lambda a: None, label="<cpu> & co")
+        registry.impl("t::f", "CPU", lambda a: None, label='<cpu> & "co"')
         registry.impl("t::f", None, lambda a: None, label="math")
         table = registry.table("t::f")
         svg = table._repr_svg_()
@@ -166,7 +166,7 @@ def test_picture_of_a_table(layout):
 
 
 def test_picture_of_an_explanation(registry):
-    registry.impl("t::f", "CPU", lambda a, b: None, label="<cpu>")
+    registry.impl("t::f", "CPU", lambda a, b: None, label='<cpu> & "co"')
     for keys in ("CPU|ADInplaceOrView", "CUDA", "Undefined"):
         ex = registry.explain("t::f", keys)
         svg = ex._repr_svg_()
