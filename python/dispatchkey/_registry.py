@@ -197,6 +197,7 @@ class _Registrar:
             raise TypeError("impl(): the key comes before the function: impl(name, key, fn), "
                             f"or impl(name, fn=fn) {self._without_key}")
         if fn is None:
+            c_text(name)        # a function if the decorator has no ()
             return lambda f: self._impl(name, key, f, label, with_call)
         return self._impl(name, key, fn, label, with_call)
 
@@ -229,6 +230,8 @@ class _Registrar:
         `fallthrough` as fn, calls are routed as if the key were not in their keyset.
         Without fn, returns a decorator.
         """
+        if callable(key) or key is fallthrough:
+            raise TypeError("fallback(): the key comes before the function: fallback(key, fn)")
         if fn is None:
             return lambda f: self.fallback(key, f, label=label)
         registry = self._registry

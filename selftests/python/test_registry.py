@@ -131,6 +131,15 @@ def test_fallbacks(registry):
     assert registry.call("t::f", KeySet("CUDA"), None) == ("t::f", 2, Key.CUDA)
 
 
+@pytest.mark.parametrize("fn", [f, dk.fallthrough])
+def test_a_function_is_not_a_decorator(registry, fn):
+    """Such a call would register nothing. It is what decorators without () do."""
+    with pytest.raises(TypeError, match=r"^fallback\(\): the key comes before the function: fallb"):
+        registry.fallback(fn)
+    with pytest.raises(TypeError, match="^expected a name as a str, not "):
+        registry.impl(fn)
+
+
 # ---- libraries ---------------------------------------------------------------------------
 
 
