@@ -152,6 +152,8 @@ class Layout:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
+        if hasattr(self, "_owned"):
+            return _restore, (self.describe(),)
         return Layout, (self.name,)
 
     def __repr__(self) -> str:
@@ -159,6 +161,14 @@ class Layout:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _restore(text: str) -> Layout:
+    """Return the layout that parse() has made from this text, or a new one."""
+    for made in list(Layout._known.values()):
+        if hasattr(made, "_owned") and made.describe() == text:
+            return made
+    return Layout.parse(text)
 
 
 class Backend:
@@ -226,6 +236,9 @@ class Backend:
 
     def __hash__(self) -> int:
         return hash((self.layout, self.number))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Backend, (self.name, self.layout)
 
     def __repr__(self) -> str:
         return f"Backend({self.name!r}{_other(self.layout)})"
@@ -363,10 +376,16 @@ class Key(metaclass=_KeyNames):
     def __hash__(self) -> int:
         return hash((self.layout, self.number))
 
-    def __repr__(self) -> str:
+    def _word(self) -> Union[str, int]:
+        """Return what Key() makes this key of."""
         # a sentinel has the name of another key, or a name of no key
-        name = self.number if self.kind in ("none", "sentinel") else self.name
-        return f"Key({name!r}{_other(self.layout)})"
+        return self.number if self.kind in ("none", "sentinel") else self.name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Key, (self._word(), self.layout)
+
+    def __repr__(self) -> str:
+        return f"Key({self._word()!r}{_other(self.layout)})"
 
     def __str__(self) -> str:
         return self.name

@@ -2,6 +2,7 @@
 """Tests layouts, keys, backends, keysets, translation and schemas."""
 import copy
 import errno
+import gc
 import pickle
 import threading
 
@@ -210,12 +211,20 @@ def test_layout_of_your_own():
 def test_copies_and_pickles():
     mine = Layout.parse(Layout("pytorch-1.13").describe().replace("pytorch-1.13", "copied"))
     for thing in (Key.CPU, Backend("CUDA"), KeySet("CPU"), Layout("pytorch-1.13"),
-                  Key("ORT", "pytorch-1.13")):
+                  Key("ORT", "pytorch-1.13"), Key(47), mine,
+                  KeySet("CPU", layout=mine), Key("CPU", mine), Backend("CPU", mine)):
         assert copy.deepcopy(thing) == copy.copy(thing) == thing
-        assert pickle.loads(pickle.dumps(thing)) == thing
-    for thing in (mine, KeySet("CPU", layout=mine), Key("CPU", mine)):
-        assert copy.deepcopy(thing) == copy.copy(thing) == thing
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(thing, protocol)) == thing
     assert Layout().name == "v1" and Key.CPU.layout == Layout()
+
+
+def test_a_pickle_contains_a_layout_of_your_own():
+    text = Layout("pytorch-1.13").describe().replace("pytorch-1.13", "pickled")
+    found = pickle.dumps(Key("CPU", Layout.parse(text)))
+    gc.collect()
+    again = pickle.loads(found)
+    assert again.name == "CPU" and again.layout.describe() == text
 
 
 def test_a_copied_schema_has_its_own_memory():
