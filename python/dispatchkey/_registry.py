@@ -663,8 +663,8 @@ class Registry(_Registrar):
             *(ctypes.pointer(obj) for obj in found))
 
     def _object(self, given: Union[Keys, Object]) -> _abi.dk_obj:
-        """Return the struct dk_obj of an object, a key, a set, or text: SET or SET@DEVICE."""
-        if isinstance(given, Key):
+        """Return the struct dk_obj of an object, key, backend or set, or of text: SET[@DEVICE]."""
+        if isinstance(given, (Key, Backend)):
             given = self._set(given)
         if not isinstance(given, str):
             return object_of(given, self.layout, "argument")

@@ -181,6 +181,7 @@ def test_wrong_libraries(registry):
 
 def test_route(registry):
     registry.impl("t::f", "CPU", f)
+    assert registry.route("t::f", Key.Dense, dk.Backend("CPU")).key == Key.CPU
     route = registry.route("t::f", "CPU", KeySet("CPU"))
     assert route and route.key == Key.CPU and route.error == 0
     assert (route.entry.label, route.entry.provider, route.entry.rule) == ("f", "python", "kernel")
