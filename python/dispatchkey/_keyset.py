@@ -104,6 +104,9 @@ class KeySet:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a KeySet is immutable: make another one")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a KeySet is immutable: make another one")
+
     # ---- contents ---------------------------------------------------------------------
 
     @property

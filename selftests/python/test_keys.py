@@ -94,6 +94,8 @@ def test_properties():
 def test_sets_never_change():
     with pytest.raises(AttributeError, match="is immutable"):
         KeySet("CPU").bits = 3
+    with pytest.raises(AttributeError, match="is immutable"):
+        del KeySet("CPU").bits
 
 
 def test_wrong_words():
