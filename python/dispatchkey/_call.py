@@ -143,7 +143,7 @@ class Call:
                                "use a Call only inside the function that it is passed to")
         return self._ptr
 
-    def redispatch(self, *args: Any, keys: Optional[Keys] = None, **kwargs: Any) -> Any:
+    def redispatch(self, /, *args: Any, keys: Optional[Keys] = None, **kwargs: Any) -> Any:
         """Continue with the keys below, or with the given keys; return the result.
 
         If no arguments are given, the arguments of the call are passed on.

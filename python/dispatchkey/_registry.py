@@ -610,7 +610,7 @@ class Registry(_Registrar):
 
     # ---- calls --------------------------------------------------------------------------
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call an operator; return what its function returns, and raise what it raises.
 
         The arguments are those of the schema. For a Tensor pass an Object, or a KeySet.

@@ -28,6 +28,16 @@ def test_arguments_arrive():
         assert seen[0][0] is a
 
 
+def test_arguments_named_as_those_of_the_methods(registry, cpu):
+    registry.define("t::self(Tensor self, int name) -> int")
+    registry.impl("t::self", "CPU", lambda tensor, number: number)
+    registry.impl("t::self", "Tracer", lambda call, tensor, number:
+                  call.redispatch(self=tensor, name=number + 1), with_call=True)
+    assert registry.call("t::self", self=cpu, name=1) == 1
+    with dk.include("Tracer"):
+        assert registry.call("t::self", self=cpu, name=1) == 2
+
+
 @pytest.mark.parametrize("schema, args, why", [
     ("Tensor a", (5,), "argument 'a': expected a dispatchkey.Object or KeySet, not int"),
     ("Tensor[] a", (dk.Object("CPU"),), "argument 'a': expected a list of objects, not Object"),

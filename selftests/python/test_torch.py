@@ -944,7 +944,7 @@ def test_from_python(fake):
     assert program("""
 import torch, dispatchkey as dk, dispatchkey.torch as dt
 x = torch.Tensor()
-for call in (dt.explain("aten::add.Tensor", x, x), dt.explain(torch.add, x, x, alpha=2),
+for call in (dt.explain("aten::add.Tensor", self=x, other=x), dt.explain(torch.add, x, x, alpha=2),
              dt.explain(torch.add, x, 1), dt.explain(torch.add, x, other=torch.Tensor("CPU"))):
     print(call.operator, [hop.key.name for hop in call.hops], len(call.explanation.objects))
 assert call._repr_svg_().startswith("<svg") and call._repr_html_().startswith("<img")

@@ -306,7 +306,7 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
                          masked=masked)
 
 
-def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
+def explain(operator: Union[str, Any], /, *args: Any, **kwargs: Any) -> TorchCall:
     """Explain the call operator(*args, **kwargs), which is not made.
 
     operator  a name with its overload such as "aten::add.Tensor", an operator of
