@@ -11,6 +11,7 @@ struct dk_replay_check {
 	struct dk_replay_count count;
 	unsigned long command_line;
 	char command[COMMAND_SHOWN];
+	size_t command_len;
 	const char *answer;		/* the part of the answer that is not compared yet */
 	size_t answer_len;
 	bool wrong;			/* this answer has been reported as wrong */
@@ -59,7 +60,7 @@ static void report(struct dk_replay_check *c, unsigned long line,
 		   const char *got, size_t got_len)
 {
 	struct dk_replay_diff diff = {
-		line, c->command_line, c->command, expected, expected_len,
+		line, c->command_line, c->command, c->command_len, expected, expected_len,
 		got, got_len,
 	};
 
@@ -126,6 +127,7 @@ static void begin_command(struct dk_replay_check *c, const char *line, size_t le
 		shown--;
 	memcpy(c->command, line, shown);
 	c->command[shown] = '\0';
+	c->command_len = shown;
 	c->command_line = c->count.lines;
 	c->count.commands++;
 	c->wrong = false;

@@ -92,6 +92,7 @@ const struct dk_replay_command *dk_replay_command(unsigned int i);
  * @line: number of the line, from 1
  * @command_line: number of the command's line, 0 if there was no command
  * @command: the command, truncated if it is long
+ * @command_len: its length
  * @expected: the line of the transcript, or NULL after its last line
  * @expected_len: its length
  * @got: the line of the answer, or NULL after its last line
@@ -101,6 +102,7 @@ struct dk_replay_diff {
 	unsigned long line;
 	unsigned long command_line;
 	const char *command;
+	size_t command_len;
 	const char *expected;
 	size_t expected_len;
 	const char *got;

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=248
+planned=250
 count=0
 failed=0
 
@@ -612,6 +612,11 @@ END
 sed -i "s|^$tmp/||" "$tmp/out"
 [ $status = 1 ] && cmp -s "$tmp/out" "$tmp/want"
 result $? "replay --check shows control characters as \\xNN"
+printf '> key C\0U\nx\n' >"$tmp/in"
+run replay --check "$tmp/in"
+grep -qF ':1: > key C\x00U' "$tmp/out"
+result $? "replay --check prints a command with a NUL to its end"
+json 1 '"command":"key C\u0000U"' -j replay --check "$tmp/in"
 printf '> key %b\n' 'C\033U' '\0377' '\0302\0233' >"$tmp/in"
 golden "replay --transcript shows control characters as \\xNN" \
 	replay --transcript "$tmp/in" <<'END'

@@ -24,7 +24,7 @@ static void differ_json(struct session *s, const struct dk_replay_diff *d)
 	json_uint(j, "line", d->line);
 	if (d->command_line) {
 		json_uint(j, "command_line", d->command_line);
-		json_string(j, "command", d->command);
+		json_string_len(j, "command", d->command, d->command_len);
 	}
 	json_line(j, "expected", d->expected, d->expected_len);
 	json_line(j, "got", d->got, d->got_len);
@@ -61,7 +61,7 @@ static void differ(void *ctx, const struct dk_replay_diff *d)
 	if (d->command_line) {
 		put_name(s);
 		printf(":%lu: > ", d->command_line);
-		print_escaped(stdout, d->command, strlen(d->command));
+		print_escaped(stdout, d->command, d->command_len);
 		printf("\n");
 	}
 	put_line(s, d, "expected", d->expected, d->expected_len);
