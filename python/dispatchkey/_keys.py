@@ -59,6 +59,9 @@ class Layout:
     def _hint(cls, name: str) -> str:
         """Return a hint for an unknown name. Never suggests another release: its numbers differ."""
         names, release = [layout.name for layout in cls.all()], re.search(r"\d.*", name)
+        if name.endswith("+trimmed"):
+            found = [n for n in names if lib.dk_layout_find(f"{n}+trimmed".encode(), None)]
+            return f"layouts with a trimmed table are {', '.join(found)}"
         same = [n for n in names if release and re.sub(r"^\D*", "", n) == release[0]]
         known = "" if not re.match(r"(pytorch-|v?\d+\.)\d", name) else \
             "the keys of this release are not known; "

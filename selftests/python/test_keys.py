@@ -196,6 +196,9 @@ def test_layouts():
                              "known; layouts are v1, pytorch-2.14, ")
     assert str(refused(Layout, "pytroch-2.6")) == \
         "no such layout: pytroch-2.6; did you mean pytorch-2.6?"
+    assert str(refused(Layout, "pytorch-2.11+trimmed")) == \
+        "no such layout: pytorch-2.11+trimmed; layouts with a trimmed table are v1, " \
+        "pytorch-2.14, pytorch-1.13"
     for name in ("pytorch-2.5", "pytroch-2.5", "pytorch-2.1", "v2.5.1", "torch"):
         assert "did you mean" not in str(refused(Layout, name))
     assert refused(Layout().constant, "no_set").reason == "BAD_CONSTANT"
