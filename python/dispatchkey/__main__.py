@@ -21,6 +21,9 @@ def main() -> int:
         _command.say(f"dispatchkey {__version__}")
         return _command.OK
     is_help = sys.argv[1:] in (["-h"], ["--help"])
+    if sys.argv[1:] and not is_help:
+        return _command.fail("dispatchkey", _command.WRONG, f'unexpected word "{sys.argv[-1]}": '
+                             "use python3 -m dispatchkey.torch, or --help")
     _command.say(TEXT, end="", file=sys.stdout if is_help else sys.stderr)
     return _command.OK if is_help else _command.WRONG
 

@@ -65,6 +65,10 @@ def test_the_command_names_the_others():
     assert "python3 -m dispatchkey.torch --help" in done.stderr
     help_ = run(sys.executable, "-m", "dispatchkey", "--help")
     assert (help_.returncode, help_.stdout, help_.stderr) == (0, done.stderr, "")
+    wrong = run(sys.executable, "-m", "dispatchkey", "explain")
+    assert (wrong.returncode, wrong.stdout, wrong.stderr) == \
+        (2, "", 'dispatchkey: unexpected word "explain": use python3 -m dispatchkey.torch, or '
+         "--help\n")
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
