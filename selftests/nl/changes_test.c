@@ -90,7 +90,7 @@ TEST(functions_that_do_not_fit)
 	dk_nl_close(open_nl());
 	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
 	fake.answer = answer_many_impls;
-	num_impls = 2;			/* the second reply has 3, like the list */
+	num_impls = 2;			/* unlike the list, which has 3; the second reply has 3 */
 	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), 0);
 	EXPECT_EQ(fake_requests, 4);
 	for (i = op->impls; i; i = i->next)

@@ -314,7 +314,7 @@ TEST(sentences_of_the_client)
 	plain_error = -EOPNOTSUPP;
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EOPNOTSUPP);
 	EXPECT(strstr(dk_nl_strerror(nl), "older"));
-	/* the family exists nevertheless */
+	/* this -ENOENT is the module's reply, and not a missing family */
 	plain_error = -ENOENT;
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -ENOENT);
 	EXPECT_STREQ(dk_nl_strerror(nl), "No such file or directory");

@@ -19,7 +19,7 @@
 /* Settings of the simulated kernel. */
 struct fake {
 	int family;		/* its number; 0: the family is not registered */
-	unsigned int lookups;	/* after that many, the family is not found any more; 0: never */
+	unsigned int lookups;	/* lookups until the family is not found any more; 0: any number */
 	const char *module_state;	/* in sysfs; NULL: not loaded */
 	/* called for each request to the family */
 	void (*answer)(const struct nlmsghdr *request);

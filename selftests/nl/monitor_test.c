@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests the events of a monitor, lost events, and the end of the module.
+ * Tests the events of a monitor, lost events, and the unloading of the module.
  * selftests/api/full_registry.h explains the comments "refuses:".
  */
 #include <dispatchkey-nl.h>

@@ -65,7 +65,7 @@ TEST(requests_have_the_given_attributes)
 	dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS);
 	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), DK_NL_READERS_ADMINS);
 	EXPECT(!is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
-	/* a number that is too large becomes the maximum, not another number */
+	/* a number that is too large is sent as the maximum, and not cut off */
 	dk_nl_stats_set_readers(nl, 0x100);
 	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), 0xff);
 	dk_nl_device_set_online(nl, 7, NULL, 1, NULL);
