@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compares the table index of every set of at most two functionalities and any backends with a
- * separate model of the rules of SEMANTICS 3. The digests are those of
+ * Computes table indexes, and compares them with a separate model of the rules of SEMANTICS 3, for
+ * all sets that have at most two functionalities, and any backends. The digests are those of
  * selftests/api/table_indexes.c, which also runs in the kernel.
  */
 #include <dispatchkey.h>

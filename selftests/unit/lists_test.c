@@ -393,7 +393,7 @@ TEST(autocast_keys_by_version)
 	}
 }
 
-/* SEMANTICS 4.2: the keys that share AutogradOther, with all backend bits. */
+/* SEMANTICS 4.2: the set of the keys that share AutogradOther. It also has all backend bits. */
 TEST(other_backends_by_version)
 {
 	static const char *const others[][2] = {

@@ -59,7 +59,7 @@ TEST(enumerator_aliases_parse_leniently_only)
 }
 
 /*
- * SEMANTICS 1.6: of each building block, the backends whose keys PyTorch's strict parser accepts.
+ * SEMANTICS 1.6: for each building block, the backends whose keys PyTorch's strict parser accepts.
  */
 static const struct {
 	const char *block, *n, *l;

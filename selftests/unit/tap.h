@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Runs unit tests that print TAP 13. A test is a function, TEST(name) { ... }. If an expectation
- * fails, it is reported, and the test and all later ones continue. An expectation returns whether
- * it held. Each file is a program; this header defines main(). In the kernel the tests are cases of
- * KUnit.
+ * fails, it is reported, and the test continues. An expectation returns whether it held. Each file
+ * is a program; this header defines main(). In the kernel the tests are cases of KUnit.
  */
 #ifndef _SELFTESTS_UNIT_TAP_H
 #define _SELFTESTS_UNIT_TAP_H

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests scripts/check-layers. It must detect a folder of the core that uses lib/pytorch, or a folder
-# of the core that uses another folder of the core listed before it.
+# Tests scripts/check-layers. It must report a folder of the core that uses lib/pytorch, or that
+# uses a folder listed before it.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -41,7 +41,7 @@ cat >"$page" <<'END'
    The module. It has more.
 END
 
-built() { # builds the objects, and draws
+built() { # builds the objects, and draws the map
 	local file
 	for file in "$core"/*/*.c; do
 		file=${file#"$tree/"}

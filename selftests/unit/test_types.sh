@@ -61,7 +61,7 @@ names_are_documented() {
 	diff "$st_tmp/listed" "$st_tmp/made"
 }
 
-# types MACRO RIGHT WRONG... - CODE compiles with RIGHT for "@", and not with WRONG
+# types CODE RIGHT WRONG... - CODE compiles with RIGHT for "@", and not with WRONG
 types() {
 	local code=$1 right=$2 wrong
 	shift 2
