@@ -48,8 +48,9 @@ is "tracefs lists the tracepoints" \
 like "dk_call_enter has the fields op, label and device" \
 	"*field:__data_loc char\[\] op;*field:__data_loc char\[\] label;*field:u32 device;*" \
 	"$(cat $events/dk_call_enter/format)"
-# perf and trace-cmd read "a ? x : b ? y : z" as "(a ? x : b) ? y : z".
-refused "in no format is a conditional expression the alternative of another, without parentheses" \
+# perf and trace-cmd read "a ? x : b ? y : z" as "(a ? x : b) ? y : z", so "b ? y : z" needs
+# parentheses.
+refused "formats have parentheses around nested conditional expressions" \
 	grep -E '^print fmt:.*\?[^(,]*:[^(,]*\?' $events/dk_*/format
 
 # ---- a module is loaded, makes calls, and is unloaded -------------------------------
