@@ -22,7 +22,7 @@
 
 /*
  * Families of operators: sleepable; atomic; with functions of one device; with functions of all
- * devices; with the same functions for one device only
+ * devices; with functions of one device, and DK_OP_SAME_DEVICE
  */
 #define FAMILIES(DO)							\
 	EACH(DO, calm) EACH(DO, swift) EACH(DO, one) EACH(DO, many) EACH(DO, same)

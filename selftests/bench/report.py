@@ -163,7 +163,7 @@ class Targets:
             self.at_most(what, limit, self.m.counts[name], "instructions")
 
     def faster(self, what, name, peer, times):
-        """Adds a target for how many times as fast as the peer's call a call is."""
+        """Adds a target for a call, which must be TIMES times as fast as that of the peer."""
         slower = times < 1
         target = (f"at most {1 / times:g} x libtorch's time" if slower else
                   f"{times:g} x as fast as libtorch")
