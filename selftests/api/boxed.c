@@ -384,7 +384,7 @@ static void atomic_boxed_functions(void)
 }
 
 /*
- * A plain function cannot be boxed, a fallthrough or a fallback as well. Boxed calls reach it
+ * A plain function cannot also be boxed, a fallthrough or a fallback. Boxed calls reach it
  * through the member unbox_plain of its declaration, which must be set.
  */
 static void plain_functions_are_refused(void)

@@ -279,7 +279,7 @@ static void unregister_table(void *data)
 
 /*
  * A deferred call delays unregistering of its function's array. The provider's other arrays are
- * unregistered at once.
+ * unregistered without waiting for it.
  */
 static void deferred_call_delays_only_its_table(void)
 {

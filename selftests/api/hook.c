@@ -183,9 +183,9 @@ static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
 }
 
 /*
- * A redispatch uses its keyset unchanged, unless the highest key in it falls through. Only then,
- * all keys that fall through are removed. A redispatch has no sequence number, even with an
- * autograd key.
+ * A redispatch uses its keyset unchanged, unless the highest key in it falls through. Only then are
+ * all keys that fall through removed. A redispatch has no sequence number, even with an autograd
+ * key.
  */
 static void redispatch_keeps_its_keyset(void)
 {

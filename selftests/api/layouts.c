@@ -366,7 +366,7 @@ static void translation_reports_changes(void)
 	CHECK_STR(notes, "SparseCsrCPU:per-backend ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "SparseCsrXPU|CUDABit"), 0x1000042);
 	CHECK_STR(notes, "SparseCsrCUDA:functionality -SparseCsrXPU ");
-	/* the result has each backend with each per-backend functionality, so it has added keys */
+	/* a set has each of its backends with each per-backend functionality: this adds keys */
 	CHECK_INT(translate("pytorch-1.13", "v1", "SparseCsrCPU|CUDA"), 0x1010003);
 	CHECK_STR(notes, "SparseCsrCPU:per-backend +CPU +SparseCsrCUDA "
 		  "SparseCsrCUDA^SparseCsrCPU ");

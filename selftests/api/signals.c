@@ -229,7 +229,7 @@ static void *use_memory(void *data)
 	return NULL;
 }
 
-/* A handler may have interrupted malloc(), so a thread that needs malloc() must not block it. */
+/* A handler may have interrupted malloc(). It must not wait for a thread that needs malloc(). */
 static void memory_is_managed_without_the_lock_of_calls(void)
 {
 	pthread_t caller, user;

@@ -371,7 +371,7 @@ static void nested_implicit_beside_implicit(void)
 	EVERY_ORDER(items, want);
 }
 
-/* ---- PEER-BUGS ------------------------------------------------------------ */
+/* ---- bugs of other projects: scripts/peer-bugs ---------------------------- */
 
 /* 7: overrides at one key are removed in any order. */
 static void overrides_are_removed_in_any_order(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two threads wait for one call at once: both must wait until the call returns. A wait must not
- * wait for calls that begin later. Userspace only.
+ * Two threads wait for the same call: both must wait until the call returns. A wait must not wait
+ * for calls that begin later. Userspace only.
  */
 #include "bounded.h"
 
@@ -103,7 +103,7 @@ static void end_waits(pthread_t caller, struct waiter waiters[2])
 	}
 }
 
-/* Two threads wait at once, and neither returns before the call inside has left. */
+/* Two threads wait at the same time. No wait may end before the call inside has returned. */
 static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(void))
 {
 	struct waiter waiters[2];
