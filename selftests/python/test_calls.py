@@ -461,7 +461,7 @@ def test_another_thread_defines_what_is_being_undefined(registry, cpu, monkeypat
 
 
 def test_an_exception_anywhere_in_a_call_does_not_keep_a_registry_open():
-    """Such as one of a signal handler. A handle that is lost must not make close() wait."""
+    """For example an exception of a signal handler. A lost handle must not make close() wait."""
     code = """if True:
         import sys, dispatchkey as dk
         within = ("call", "run", "use", "_operator", "_definition", "__enter__", "__exit__",
@@ -645,7 +645,7 @@ def test_an_exception_at_the_beginning_of_a_callback_is_raised(function):
 
 
 def test_an_exception_while_ctypes_converts_arguments_is_raised(registry):
-    """ctypes would replace it, so it calls no Python code then."""
+    """ctypes would replace the exception, so converting arguments must run no Python code."""
     codes = []
     sys.setprofile(lambda frame, event, arg: codes.append(frame.f_code.co_name))
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests explanations of PyTorch's calls: with a recorded PyTorch, and with an installed one if
-any."""
+"""Tests explanations of PyTorch's calls: with a recorded PyTorch and, if there is one, with the
+installed PyTorch."""
 import csv
 import importlib.metadata
 import importlib.util

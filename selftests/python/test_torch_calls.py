@@ -181,7 +181,8 @@ def register(library, op, name, keys):
     return accepted
 
 def compare(number, name, op, schema, kind, mode, keys):
-    '''Returns numbers of functions, or None for no result, or a text about a difference.'''
+    '''Returns how many functions were explained and how many were entered; None if this is not
+    known; a text if they differ.'''
     args = arguments(schema, KINDS[kind]())
     if args is None:
         return None
