@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests dkctl's completion in bash: types keys into a bash on a terminal and compares its line.
-# Names in the kernel's registry are from a scripted registry; without the module there are
-# none. Prints TAP.
+# Names in the kernel's registry come from a scripted registry. Without the module, dkctl must
+# complete no such names. Prints TAP.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1096,7 +1096,7 @@ int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit
 	return err;
 }
 
-/* ---- events: one a second from the script, then the end of the module -------------- */
+/* ---- events: one a second from the script, then the unloading of the module --------- */
 
 static struct line *event_line;
 static unsigned int num_events;

@@ -151,7 +151,7 @@ says "a refused change has no effect" 0 "*$card *online*" device show "$card"
 # ---- counting ----------------------------------------------------------------------------
 
 says "calls are not counted by default" 0 "*not counted*dkctl stats on" stats
-refused "even then, an unknown operator is refused" dkctl stats op nothing::at_all
+refused "while calls are not counted, an unknown operator is refused" dkctl stats op nothing::at_all
 if dkctl stats on >"$st_tmp/on" 2>&1; then
 	pass "root can switch on the counting of calls"
 	"$client" factorial --on "$card" 5 >/dev/null

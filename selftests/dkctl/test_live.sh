@@ -134,8 +134,8 @@ done
 
 # ---- rules for all golden files ------------------------------------------------
 
-# Checks all output except pictures, JSON, coloured text, and errors, which are one line of any
-# length.
+# No line is longer than 100 characters, except in pictures, JSON and coloured text. Errors are one
+# line of any length.
 awk '/^\$ /{ skip = / -j|svg|color=always/ } !skip && length($0) > 100 && !/^(\$|dkctl:) / { print FILENAME ": " $0 }' \
 	"$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
@@ -284,7 +284,7 @@ printf '> %s\n' 'op a::b' 'impl a::b CPU one' 'backend edu' 'device card edu' \
 	cat "$tmp/commands.dkt"
 	yes '> key CPU' | head -n 200
 } >"$tmp/long.dkt"
-# these answers are wrong, also if a command is refused because there is no memory
+# expects "error" everywhere, which must not match the refusal of a command for lack of memory
 sed 's/$/\nerror/' "$tmp/commands.dkt" >"$tmp/wrong.dkt"
 
 # Each allocation fails in turn. A command must then report that, or work as before.
