@@ -218,7 +218,7 @@ static int legal(void)
 	close();
 	if (!err)
 		err = open();
-	/* the providers were registered anew, so this wait and that of in_batch() form no cycle */
+	/* the providers were registered again, so this wait and that of in_batch() form no cycle */
 	return err ?: visit(&at_cpu, unregister_cards);
 }
 
