@@ -279,7 +279,7 @@ template <> struct dk::object<maybe_pair> {
 
 struct opaque;
 
-/* dk::object is specialised with an offset for these types, despite the member dk or the base. */
+/* dk::object is specialised for these types, so the member dk or the base is not used. */
 struct with_member {
 	dk_obj other;
 	dk_obj dk;
@@ -513,7 +513,7 @@ static void const_operators()
 	}
 	CHECK(more.impl<four>(twice, DK_CUDA) && twice(y) == 4);
 
-	/* as in op::impl(), a parameter may have a const that the operator's lacks */
+	/* as in op::impl(), a parameter may be const although that of the operator is not */
 	static const dk::op<int(tensor &, int)> stores{ "t::stores" };
 	tensor z = on_cpu(3), on_xpu{ dk_obj_on(DK_BACKEND_XPU, 0), 4 };
 	auto stores_defined = stores.define();
@@ -914,7 +914,10 @@ static void described_arguments()
 	CHECK(seen == 2 && out == 2);
 }
 
-/* A boxed call with NULL for a reference fails, whichever declaration extracts and unpacks. */
+/*
+ * A boxed call with NULL for a reference fails, whether the functions that read the arguments are
+ * those of the caller's declaration or those of the definition's.
+ */
 static void missing_references()
 {
 	static dk::op<int(const tensor &, const tensor &, int &)> refers{ "t::refers" };
@@ -1446,7 +1449,7 @@ static void listeners_and_registries()
 	CHECK(!refused && refused.status().error == -EINVAL && *refused.status().text());
 }
 
-/* What is released is false, and its status stays that of its registration. */
+/* A released object converts to false. Its status stays that of its registration. */
 static void released_objects()
 {
 	auto defined = add.define(), twice = add.define();

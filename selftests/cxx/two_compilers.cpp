@@ -19,7 +19,7 @@
 #include <vector>
 
 #ifdef PLUGIN
-/* In a file that begins with this, g++ writes the allocator in the names of these types. */
+/* In a file that begins with these lines, g++ writes the allocator in the names of these types. */
 template <class T, class A = std::allocator<T>> struct pool {
 	std::vector<T, A> free;
 };
