@@ -111,7 +111,7 @@ is() {
 
 # like WHAT PATTERN GOT - passes if GOT matches the shell pattern
 like() {
-	# shellcheck disable=SC2254 # a pattern it is
+	# shellcheck disable=SC2254 # $2 is a pattern
 	case $3 in
 	$2) pass "$1" ;;
 	*) fail "$1" "expected '$2', got '$3'" ;;

@@ -12,7 +12,7 @@
 DK_OP(deep, "k::deep", (struct dk_obj *x, int left), (x, left), (x));
 
 #define KERNELS		35
-#define ROUNDS		100	/* more than the table of names has slots */
+#define ROUNDS		100	/* the table of names has fewer slots */
 #define DEPTH		64	/* calls of sleepable operators, one inside the other */
 
 static char memory[256 * 1024] __attribute__((aligned(8)));

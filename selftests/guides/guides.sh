@@ -8,7 +8,7 @@
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
 
-# The folder of the pages. If the modules were built in a folder of links, the links are resolved.
+# The tree with the pages. This script may be a link in a folder in which modules are built.
 top=$(dirname -- "$(realpath -- "$0")")/../..
 build=${DK_BUILD:-$st_top/build}
 modules=(dispatchkey dk_cpu dk_edu dk_client)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the static libraries with link-time optimization, strips them as packages of
-# distributions are stripped, and links a program with them. Prints TAP.
+# Builds the static libraries with link-time optimization, strips them as Debian and Fedora
+# strip their packages, and links a program with them. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

@@ -52,7 +52,7 @@ proctype call()
 	if
 	/* no block has the number, so the blocks are read again */
 	:: change == 0 && s && n > s -> assert(again >= n)
-	/* if the blocks are those of the second time, the number must not be an old one */
+	/* if counting has started again, the number must not be an old one */
 	:: change == 1 && s > LATER && n -> assert(n > LATER)
 	:: else
 	fi

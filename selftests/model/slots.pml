@@ -57,7 +57,7 @@ chan stores[SLOTS] = [3] of { byte };
 
 bool locked;			/* the gate's lock */
 byte retired, retired_indexes;	/* replaced, but in no list yet */
-byte replacing[2], in_use;	/* lists: of each reclaiming thread, and of tables in slots */
+byte replacing[2], in_use;	/* the list of each reclaiming thread; that of tables in slots */
 
 /* ---- the thread that calls ------------------------------------------------------- */
 

@@ -63,7 +63,7 @@ def ask(family, group):
 
 
 def longest_wait(tap, family, group):
-    """Returns the longest time that root waits for the lock meanwhile, in seconds."""
+    """Returns the longest time, in seconds, that root waits for the lock during these requests."""
     child = os.fork()
     if not child:
         os._exit(0 if ask(family, group) == REQUESTS else 1)

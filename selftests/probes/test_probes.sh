@@ -38,14 +38,14 @@ instructions() {
 }
 
 # Prints a line NAME:LOCATION:SEMAPHORE for each location of a probe
-# shellcheck disable=SC2317 # called by what ok calls
+# shellcheck disable=SC2317 # called by traces_itself, which ok calls
 places() {
 	readelf -n "$lib" | awk '
 		/Provider:/ { ours = $2 == "dispatchkey" }
 		ours && /Name:/ { name = $2 }
 		ours && /Location:/ { sub(",", "", $2); print name ":" $2 ":" $6 }'
 }
-# shellcheck disable=SC2317,SC2046 # called by ok; a word each
+# shellcheck disable=SC2317,SC2046 # called by ok; each place is a word
 traces_itself() {
 	cc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Wno-unused-parameter -Werror \
 		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/tracer" "$st_here/tracer.c" \

@@ -150,7 +150,7 @@ static ssize_t replay_write(struct file *file, const char __user *text,
 	if (err)
 		return err;
 	if (!s->check) {
-		/* the last verdict has not been read, and is discarded */
+		/* discard the previous verdict, of which a part may not have been read */
 		forget(s);
 		s->check = dk_replay_check_alloc(force_resolve ?
 						 DK_REGISTRY_FORCE_RESOLVE : 0,

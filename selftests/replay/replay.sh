@@ -5,7 +5,7 @@
 # a wrong answer is detected.
 #
 # With DK_BRIEF=1, replays only the transcripts of the project, and those of the newest PyTorch that
-# print routes. By the rules alone, replays only the transcripts of the project.
+# print routes. Of these, only the transcripts of the project are also replayed without tables.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
