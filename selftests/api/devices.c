@@ -138,7 +138,7 @@ static void two_cards_and_a_cpu_object(void)
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
 }
 
-static void devices_do_not_change_what_is_served_without_one(void)
+static void devices_do_not_affect_calls_without_a_device(void)
 {
 	setup(0);
 	plug("card0", 100, card, 1);
@@ -678,7 +678,7 @@ static void fallback_serves_only_a_device(void)
 
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
-	T(devices_do_not_change_what_is_served_without_one),
+	T(devices_do_not_affect_calls_without_a_device),
 	T(device_numbers_share_a_slot),
 	T(card_function_overrides_nothing),
 	T(last_of_equal_keys_serves),

@@ -152,7 +152,7 @@ static void other_refusals_in_a_section(void)
 }
 
 /* A call leaves the nesting depth of the caller's read-side critical section unchanged. */
-static void call_takes_no_section(void)
+static void call_keeps_the_nesting_depth(void)
 {
 	int served_by = 0;
 
@@ -171,4 +171,4 @@ T_SUITE(rcu,
 	T(call_in_a_section_is_served),
 	T(unserved_call_in_a_section),
 	T(other_refusals_in_a_section),
-	T(call_takes_no_section));
+	T(call_keeps_the_nesting_depth));

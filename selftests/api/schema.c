@@ -491,7 +491,7 @@ static void declaration_of_a_schema(void)
 	dk_schema_free(s);
 }
 
-static void no_text_is_refused(void)
+static void missing_text_is_refused(void)
 {
 	struct dk_schema *s = NULL;
 
@@ -503,7 +503,7 @@ static void no_text_is_refused(void)
 }
 
 T_SUITE(schema,
-	T(no_text_is_refused),
+	T(missing_text_is_refused),
 	T(parts),
 	T(printed),
 	T(wrong_schemas_are_refused),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Computes the table index of every set of at most two functionalities and any backends, and
- * compares one digest for each layout. selftests/unit/index_test.c computes the same digests from a
- * separate model, and also compares each index.
+ * Computes the table indexes of all sets that have at most two functionalities, and any backends.
+ * Compares a digest of these indexes for each layout. selftests/unit/index_test.c computes the same
+ * digests from a separate model, and also compares each index.
  */
 #include "test.h"
 

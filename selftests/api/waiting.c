@@ -240,7 +240,7 @@ static void handle_release_waits_for_removed_functions(void)
 	v_end_unregister(&l);
 }
 
-/* If two threads unregister a provider, either may free it when its request returns. */
+/* If two threads unregister a provider, each may free it when its own request has returned. */
 static void second_unregister_allows_freeing(void)
 {
 	struct v_caller v;
