@@ -155,7 +155,7 @@ TEST(sets_after_a_key)
 }
 
 /* Bits that the layout does not define are ignored. */
-TEST(bits_outside_of_the_layout_choose_nothing)
+TEST(bits_outside_of_the_layout_are_ignored)
 {
 	unsigned int i, slot, last;
 
