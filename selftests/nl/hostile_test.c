@@ -244,7 +244,7 @@ TEST(wrong_messages)
 	expect_backend(short_error, -EBADMSG, MALFORMED);
 }
 
-TEST(two_answers_where_there_is_one)
+TEST(two_answers_to_one_request)
 {
 	const struct dk_nl_info *info;
 	struct dk_nl *nl = open_spoilt();
@@ -321,7 +321,7 @@ static void bad_element_first(const struct nlmsghdr *request)
 	answer_well(request);
 }
 
-TEST(in_a_list)
+TEST(malformed_elements_of_a_list)
 {
 	const struct dk_nl_backend *b;
 	struct dk_nl *nl = open_spoilt();

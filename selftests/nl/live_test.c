@@ -61,7 +61,7 @@ TEST(the_module)
 	dk_nl_close(nl);
 }
 
-TEST(its_layout)
+TEST(the_layout)
 {
 	const struct dk_nl_layout *l;
 	struct dk_nl *nl = open_nl();
