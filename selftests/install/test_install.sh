@@ -217,7 +217,7 @@ rm "$doc/dispatchkey/samples/mine.c" "$st_tmp/dest$prefix/include/dispatchkey/mi
 ok "make uninstall succeeds a second time" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 is "after the second make uninstall, no file is left" "$before" "$(tree)"
 
-# other folders than the usual ones
+# folders other than the default ones
 is "make help lists the variables of all folders" "" "$(run_make help >"$st_tmp/help"
 	grep -oE '^[A-Z]+DIR\b' "$top/Makefile" | grep -v KDIR | while read -r name; do
 		grep -q "\b$name=" "$st_tmp/help" || echo "$name"

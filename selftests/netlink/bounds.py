@@ -151,7 +151,7 @@ def counters(tap, family):
 
 
 def leaving(tap, family):
-    """Sums of counters, while the arrays of functions that they include change."""
+    """Sums of counters, while arrays of functions are registered and unregistered."""
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     child = os.fork()

@@ -29,8 +29,8 @@ trace() {
 	local reader=$!
 	valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-file="$st_tmp/$name.fifo" \
 		"$st_tmp/calls" "$@" >"$st_tmp/$name.said" || {
-		# the reader may still be a subshell that has the traps of this script and waits
-		# for a writer of the pipe
+		# SIGKILL, because the reader may still be a subshell that has this script's traps
+		# and waits for a writer of the pipe
 		kill -KILL "$reader"
 		wait "$reader" 2>/dev/null
 		return 1

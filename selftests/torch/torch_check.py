@@ -4,9 +4,9 @@
 
 Random programs run in dkctl and in PyTorch. Every table entry, printed set, local state
 and route is compared. Some rules exist only in 1.13.1 (rules.py). Where such a rule
-applies, the answer of 1.13.1 is predicted from dkctl's table, and the route is counted
-for the rule that makes the route differ. A failing program is reduced, and written as a
-transcript for dkctl replay --check.
+applies, the answer of 1.13.1 is predicted from dkctl's table, and a route that differs is
+counted for this rule. A failing program is reduced, and written as a transcript for dkctl
+replay --check.
 """
 import argparse
 import collections
