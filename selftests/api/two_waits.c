@@ -266,6 +266,26 @@ static int unregister_old_functions(void)
 	return dk_impls_unregister(&prov, old_impls, NULL);
 }
 
+/* A deadline within ten seconds: at longer ones a wait begins again every ten seconds. */
+static int unregister_in_nine_seconds(void)
+{
+	return dk_provider_unregister_timeout(&prov, 9000, NULL);
+}
+
+static void wait_with_a_deadline_ends_with_the_call(void)
+{
+	struct waiter me;
+
+	setup();
+	register_and_defer(old_impls, &early);
+	start_to_wait(&me, 1, unregister_in_nine_seconds);
+	/* a wait that ends too early ends during this time */
+	w_sleep_us(50000);
+	CHECK_OK(dk_call_complete(&early, 0));
+	pthread_join(me.thread, NULL);
+	CHECK_OK(me.err);
+}
+
 static void drain_does_not_wait_for_later_calls(void)
 {
 	wait_ends_after_first_call(new_impls, drain);
@@ -305,6 +325,7 @@ T_SUITE_WITH(two_waits, t_bound,
 	T(drain_waits_while_its_provider_unregisters),
 	T(two_threads_take_a_device_offline),
 	T(array_registered_again_waits_for_old_calls),
+	T(wait_with_a_deadline_ends_with_the_call),
 	T(drain_does_not_wait_for_later_calls),
 	T(array_does_not_wait_for_later_calls),
 	T(call_cannot_unregister_while_another_thread_waits));
