@@ -139,7 +139,8 @@ const char *dk_layout_name(const struct dk_layout *l);
  * @l: layout, NULL for v1
  *
  * Context: Any. Not in the kernel module.
- * Return: The number; backends are numbered from 1.
+ * Return: The number; backends are numbered from 1. 0 for the layouts of PyTorch before 1.12: there
+ * CPU, SparseCPU and AutogradCPU are three functionalities.
  */
 unsigned int dk_layout_backends(const struct dk_layout *l);
 
@@ -581,7 +582,7 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
  * Context: Any. Not in the kernel module.
  * Return: All functionalities below @key's, all backends, and PythonDispatcher. For
  * Undefined and alias keys the highest backend is missing, as in PyTorch's
- * FULL_AFTER.
+ * FULL_AFTER; if the layout has no backends, the set is empty.
  */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key);
 
@@ -733,7 +734,8 @@ struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int 
  *
  * Context: Any. Not in the kernel module.
  * Return: 0; -ENOENT (reason BAD_CONSTANT); -EINVAL (reason NULL_ARGUMENT); -EOPNOTSUPP
- * (reason NO_SETS) for autogradother_backends if the layout's set is unknown.
+ * (reason NO_SETS) if it is not known which keys the set has in the layout: autogradother_backends
+ * of a layout without DK_KNOWS_SETS, and all sets of a layout without backends.
  */
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why);

@@ -66,11 +66,16 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
-/* True if the layout's version of PyTorch has the device. All versions have the deprecated ones. */
+/*
+ * True if the layout's version of PyTorch has the device. All versions have the deprecated ones.
+ * Before 1.12, PrivateUse1 was a key, but not a device.
+ */
 static bool has_device(const struct dk_layout *l, const struct device *d)
 {
 	unsigned int key;
 
+	if (!l->nb && dkc_streq(d->name, "PrivateUse1"))
+		return false;
 	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
 }
 
@@ -100,6 +105,9 @@ static const struct device *parse_device(const struct dk_layout *l, const char *
 
 static bool has_tensor_layout(const struct dk_layout *l, const struct tensor_layout *t)
 {
+	/* SparseCsc and the next two were added in 1.12 */
+	if (t->number > 3 && !l->nb)
+		return false;
 	/* Jagged was added in the same version of PyTorch as BatchedNestedTensor */
 	return !dkc_streq(t->name, "Jagged") ||
 	       dkc_find_functionality(l, "BatchedNestedTensor");
@@ -245,6 +253,24 @@ const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, s
 
 /* ---- from keys -------------------------------------------------------------------- */
 
+/* Returns the device of a key such as SparseCsrCPU that has no backend in this layout, or NULL. */
+static const struct device *device_in_name(const char *name)
+{
+	static const char *const prefixes[] = {
+		"Mkldnn", "SparseCsr", "Sparse", "Quantized", "Autograd",
+	};
+	const struct device *d = NULL;
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; !d && i < ARRAY_SIZE(prefixes); i++) {
+		n = strlen(prefixes[i]);
+		if (strlen(name) > n && !memcmp(name, prefixes[i], n))
+			d = find_device(name + n);
+	}
+	return d && d->kind == DEVICE_BACKEND ? d : NULL;
+}
+
 /*
  * Returns the device of a key, or NULL. For example, the key MAIA has the device "maia", but the
  * key QuantizedMAIA has none.
@@ -261,12 +287,8 @@ static const struct device *device_of(const struct dk_layout *l, unsigned int ke
 			return d;
 	}
 	dkc_key_name(l, key, name);
-	if (dkc_streq(name, "MkldnnCPU") || dkc_streq(name, "SparseCsrCPU"))
-		return find_device("CPU");
-	if (dkc_streq(name, "SparseCsrCUDA"))
-		return find_device("CUDA");
 	d = find_device(name);
-	return d && d->has_key ? d : NULL;
+	return d && d->has_key ? d : device_in_name(name);
 }
 
 int dk_key_device_type(const struct dk_layout *l, unsigned int key,
@@ -292,7 +314,8 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 	dkc_key_name(l, dk_key_functionality(l, key), f);
 	if (dkc_has_word("SparseCsr SparseCsrCPU SparseCsrCUDA", f))
 		return dkc_refuse_key(why, DK_WHY_NO_UNIQUE_LAYOUT, l, key);
-	if (dk_key_backend(l, key) && dkc_streq(f, "Sparse"))
+	if ((dk_key_backend(l, key) && dkc_streq(f, "Sparse")) ||
+	    (!l->nb && dkc_has_word("Sparse*", f)))
 		*layout = "Sparse";
 	else if (dkc_streq(name, "MkldnnCPU"))
 		*layout = "Mkldnn";

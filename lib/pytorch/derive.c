@@ -93,37 +93,21 @@ static const struct {
 
 /* ---- computing --------------------------------------------------------------- */
 
-/* True if the first word of @word is @name, or is a prefix of @name followed by "*". */
-static bool word_matches(const char *word, const char *name)
-{
-	while (*word && *word == *name) {
-		word++;
-		name++;
-	}
-	return *word == '*' || (!*name && (!*word || *word == ' '));
-}
-
-/* Returns the set of all i for which names[i] matches a word of the list. Ignores names[0]. */
+/* Returns the set of all i for which names[i] is in the list. Ignores names[0]. */
 static u64 names_in(const char *list, const char *const *names, unsigned int n)
 {
 	unsigned int i;
 	u64 set = 0;
 
-	while (list && *list) {
-		for (i = 1; i < n; i++)
-			if (word_matches(list, names[i]))
-				set |= 1ULL << i;
-		while (*list && *list != ' ')
-			list++;
-		while (*list == ' ')
-			list++;
-	}
+	for (i = 1; list && i < n; i++)
+		if (dkc_has_word(list, names[i]))
+			set |= 1ULL << i;
 	return set;
 }
 
 static u64 functionality_set(const struct dk_layout *l, const char *list)
 {
-	return names_in(list, l->functionality_names, l->nf) << (l->nb - 1);
+	return dkc_functionality_bits(l, names_in(list, l->functionality_names, l->nf));
 }
 
 static u64 backend_set(const struct dk_layout *l, const char *list)
@@ -180,7 +164,7 @@ static void derive_aliases(struct dk_layout *l)
 				 ~backend_set(l, alias_rules[a].not_on));
 	if (l->has_sets)
 		l->alias_set[DKC_ALIAS_IMPLICIT] |=
-			l->implicit_also << (l->nb - 1);
+			dkc_functionality_bits(l, l->implicit_also);
 }
 
 static u64 set_after(const struct dk_layout *l, const char *name)
@@ -195,6 +179,9 @@ static void derive_constants(struct dk_layout *l)
 	unsigned int i;
 	u64 set;
 
+	/* the lists above have the names of building blocks */
+	if (!l->nb)
+		return;
 	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
 		const char *after = constant_rules[i].after;
 

@@ -62,7 +62,7 @@ static void put_lists(struct dkc_text *t, const struct dk_layout *l)
 
 	dkc_put(t, "layout ");
 	dkc_put(t, l->name);
-	dkc_put(t, "\nbackends");
+	dkc_put(t, l->nb ? "\nbackends" : "");
 	for (i = 1; i <= l->nb; i++) {
 		dkc_put(t, " ");
 		put_pair(t, l->backend_names[i], l->backend_bits[i], "Bit");

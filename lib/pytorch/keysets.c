@@ -4,24 +4,28 @@
  */
 #include "pytorch.h"
 
+/* True if it is not known which keys a constant has in the layout. */
+static bool is_unknown(const struct dk_layout *l, enum dkc_constant constant)
+{
+	return !l->has_sets && (!l->nb || constant == DKC_CONST_AUTOGRADOTHER_BACKENDS);
+}
+
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why)
 {
-	unsigned int i;
+	unsigned int i = 0;
 
 	if (!name)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 	l = dkc_layout(l);
-	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
-		if (!l->constant[i] || !dkc_streq(dkc_constant_name(i), name))
-			continue;
-		ks->bits = l->constant[i];
-		return dkc_accept(why);
-	}
-	if (!l->has_sets &&
-	    dkc_streq(dkc_constant_name(DKC_CONST_AUTOGRADOTHER_BACKENDS), name))
+	while (i < DKC_NUM_CONSTANTS && !dkc_streq(dkc_constant_name(i), name))
+		i++;
+	if (i < DKC_NUM_CONSTANTS && is_unknown(l, i))
 		return dkc_refuse(why, DK_WHY_NO_SETS, l->name);
-	return dkc_refuse(why, DK_WHY_BAD_CONSTANT, name);
+	if (i == DKC_NUM_CONSTANTS || !l->constant[i])
+		return dkc_refuse(why, DK_WHY_BAD_CONSTANT, name);
+	ks->bits = l->constant[i];
+	return dkc_accept(why);
 }
 
 const char *dk_kind_name(unsigned int kind)
@@ -58,7 +62,8 @@ int dk_keyset_has_any_valid(const struct dk_layout *l, struct dk_keyset b)
 	u64 blocks;
 
 	l = dkc_layout(l);
-	blocks = l->per_backend << (l->nb - 1) & ~dkc_role_bit(l, DKC_ROLE_NESTED_TENSOR);
+	blocks = dkc_functionality_bits(l, l->per_backend) &
+		 ~dkc_role_bit(l, DKC_ROLE_NESTED_TENSOR);
 	return !(b.bits & l->backend_mask) || !(b.bits & blocks);
 }
 
@@ -140,6 +145,6 @@ unsigned int dk_legacy_extract(const struct dk_layout *l, struct dk_keyset ks)
 	if (!l->has_legacy)
 		return 0;
 	set = l->constant[DKC_CONST_AUTOGRAD_ADINPLACE] | l->constant[DKC_CONST_AUTOCAST] |
-	      l->legacy_dropped << (l->nb - 1);
+	      dkc_functionality_bits(l, l->legacy_dropped);
 	return dk_keyset_key(l, dk_keyset_sub(l, ks, DK_KEYSET(set)));
 }

@@ -231,6 +231,30 @@ static const char pt1_12[] =
 	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
 	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
 
+/* Before 1.12, there were no backends in keysets: each key had a bit. */
+#define KEYS_BEFORE_1_12(after_python, after_negative, after_wrapper)	\
+	"functionalities Undefined CPU CUDA HIP FPGA ORT XLA MLC Vulkan Metal XPU " \
+	"HPU VE Lazy Meta QuantizedCPU QuantizedCUDA QuantizedXPU "	\
+	"CustomRNGKeyId MkldnnCPU SparseCPU SparseCUDA SparseHIP SparseXPU SparseVE " \
+	"SparseCsrCPU SparseCsrCUDA NestedTensor PrivateUse1 PrivateUse2 PrivateUse3 " \
+	"BackendSelect Python " after_python "Named Conjugate Negative " after_negative \
+	"FuncTorchDynamicLayerBackMode ADInplaceOrView AutogradOther AutogradCPU " \
+	"AutogradCUDA AutogradXLA AutogradLazy AutogradXPU AutogradMLC AutogradHPU " \
+	"AutogradNestedTensor AutogradPrivateUse1 AutogradPrivateUse2 "	\
+	"AutogradPrivateUse3 Tracer AutocastCPU AutocastCUDA FuncTorchBatched " \
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper " after_wrapper \
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
+	"TESTING_ONLY_GenericMode\n"					\
+	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
+
+static const char pt1_11[] =
+	"layout pytorch-1.11\n"
+	KEYS_BEFORE_1_12("", "ZeroTensor ", "Functionalize ");
+
+static const char pt1_10[] =
+	"layout pytorch-1.10\n"
+	KEYS_BEFORE_1_12("FuncTorchPython ", "", "");
+
 /*
  * The layouts after v1, in the order of dk_layout_next(), which ends before index NUM_LISTED. The
  * layouts from this index on can only be found by name. An element with a name is a copy of another
@@ -252,6 +276,8 @@ static const struct {
 	{ .text = pt2_0_pre },
 	{ .text = pt1_13 },
 	{ .text = pt1_12 },
+	{ .text = pt1_11 },
+	{ .text = pt1_10 },
 	{ .name = DK_LAYOUT_NAME "+trimmed", .trimmed = true },
 	{ .name = "pytorch-2.14+trimmed", .trimmed = true },
 	{ .text = pt1_13, .name = "pytorch-1.13+trimmed", .trimmed = true },

@@ -134,10 +134,6 @@ static int read_functionalities(struct reader *r)
 	int err;
 
 	while (next_word(r)) {
-		/*
-		 * Undefined has no bit. One of the 64 bits is that of a backend, so at most 63
-		 * other functionalities have bits.
-		 */
 		if (l->nf == DKC_MAX_FUNCTIONALITIES)
 			return refuse(r, DK_WHY_LAYOUT_SIZE, r->word);
 		n = strlen(r->word);
@@ -291,7 +287,7 @@ static int check(struct reader *r)
 	struct dk_layout *l = r->l;
 	const char *missing, *unknown;
 
-	if (!l->nb)
+	if (!l->nb && (l->per_backend || l->has_legacy))
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "backends");
 	if (l->nf < 2)
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "functionalities");

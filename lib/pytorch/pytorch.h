@@ -32,6 +32,12 @@ const char *dkc_layout_missing_name(const struct dk_layout *l);
 const char *dkc_layout_unknown_alias(const struct dk_layout *l);
 const char *dkc_constant_name(enum dkc_constant constant);
 
+/* Returns the bits that functionalities have in keysets. Bit f of @set stands for functionality f. */
+static inline u64 dkc_functionality_bits(const struct dk_layout *l, u64 set)
+{
+	return set >> 1 << l->nb;
+}
+
 /* compute.c: returns the device type with this name in lower case ("cuda"), or NULL. */
 const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
 

@@ -185,6 +185,10 @@ static void invalid_texts_are_refused(void)
 	refused("layout", DK_WHY_LAYOUT_LACKS, "line 1: a name");
 	refused("layout x\nfunctionalities Undefined Dense* X\n", DK_WHY_LAYOUT_LACKS,
 		"line 3: backends");
+	refused("layout x\nbackends\nfunctionalities Undefined X\nlegacy X", DK_WHY_LAYOUT_LACKS,
+		"line 4: backends");
+	refused("layout x\nfunctionalities Undefined X\ntables", DK_WHY_LAYOUT_LACKS,
+		"line 3: Dense");
 	refused(SMALL_HEAD, DK_WHY_LAYOUT_LACKS, "line 3: functionalities");
 	refused(SMALL_HEAD "functionalities Dense*", DK_WHY_LAYOUT_LACKS,
 		"line 3: Undefined");

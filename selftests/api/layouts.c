@@ -258,6 +258,9 @@ static void device_type_of_a_key(void)
 	CHECK_OK(dk_key_parse(old, "ORT", 0, &key, &t_why));
 	CHECK_OK(dk_key_device_type(old, key, &word, &t_why));
 	CHECK_STR(word, "ORT");
+	CHECK_OK(dk_key_parse(old, "SparseCsrCUDA", 0, &key, &t_why));
+	CHECK_OK(dk_key_device_type(old, key, &word, &t_why));
+	CHECK_STR(word, "CUDA");
 	CHECK_OK(dk_key_tensor_layout(NULL, DK_SPARSE_CPU, &word, &t_why));
 	CHECK_STR(word, "Sparse");
 	CHECK_OK(dk_key_tensor_layout(NULL, DK_MKLDNN_CPU, &word, &t_why));
@@ -340,6 +343,42 @@ static u64 translate(const char *from, const char *to, const char *set)
 	return t.result.bits;
 }
 
+/* The names of the keys have the device and tensor layout, because keysets have no backends. */
+static void devices_in_layouts_without_backends(void)
+{
+	static const struct {
+		const char *key, *device, *layout;
+	} keys[] = {
+		{ "CPU", "CPU", "Strided" }, { "QuantizedXPU", "XPU", "Strided" },
+		{ "SparseVE", "VE", "Sparse" }, { "SparseCsrCUDA", "CUDA", NULL },
+		{ "MkldnnCPU", "CPU", "Mkldnn" }, { "AutogradLazy", "Lazy", "Strided" },
+		{ "ORT", "ORT", "Strided" }, { "NestedTensor", NULL, "Strided" },
+		{ "AutogradOther", NULL, "Strided" }, { "AutocastCPU", NULL, "Strided" },
+	};
+	const struct dk_layout *l = dk_layout_find("pytorch-1.11", NULL);
+	unsigned int key, i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *device = NULL, *layout = NULL;
+
+		CHECK_OK(dk_key_parse(l, keys[i].key, 0, &key, &t_why));
+		dk_key_device_type(l, key, &device, &t_why);
+		dk_key_tensor_layout(l, key, &layout, &t_why);
+		if (!CHECK_STR(device ?: "none", keys[i].device ?: "none") ||
+		    !CHECK_STR(layout ?: "none", keys[i].layout ?: "none"))
+			t_note("%s", keys[i].key);
+	}
+	CHECK_INT(dk_device_type_number(l, "VE", &t_why), 16);
+	CHECK_STR(dk_tensor_layout_name(l, 3), "Mkldnn");
+	CHECK(!dk_tensor_layout_name(l, 4));
+	r_open();
+	REFUSED(dk_device_type_number(l, "PrivateUse1", &t_why), EINVAL, BAD_DEVICE_TYPE,
+		"PrivateUse1");
+	REFUSED(dk_compute_key(l, NULL, NULL, "CPU", &key, &t_why), EOPNOTSUPP, NO_SETS,
+		"pytorch-1.11");
+	r_close();
+}
+
 static void translation_reports_changes(void)
 {
 	CHECK_INT(translate("pytorch-2.6", "v1", "CPU|AutogradCPU|Tracer"), 0x5000010001);
@@ -381,6 +420,36 @@ static void translation_reports_changes(void)
 	CHECK_STR(notes, "-SparseCsr ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "0xc000000000000001"), 1);
 	CHECK_STR(notes, "-0xc000000000000000 ");
+}
+
+/* Before 1.12, a keyset has no backends: CPU, SparseCPU and AutogradCPU are three bits. */
+static void translation_to_and_from_layouts_without_backends(void)
+{
+	CHECK_INT(translate("pytorch-1.11", "v1", "CPU|AutogradCPU|Tracer"), 0x5000010001);
+	CHECK_STR(notes, "CPU:per-backend AutogradCPU:per-backend ");
+	CHECK_INT(translate("v1", "pytorch-1.11", "CPU|AutogradCPU|Tracer"), 0x4008000000001);
+	CHECK_STR(notes, "CPU:functionality AutogradCPU:functionality ");
+	CHECK_INT(translate("v1", "pytorch-1.10", "CPU|CUDA|SparseCPU"), 0x180003);
+	CHECK_STR(notes, "CPU:functionality CUDA:functionality SparseCPU:functionality "
+		  "SparseCUDA:functionality ");
+	/* the set gets all combinations of Dense and Autograd with CPU and CUDA */
+	CHECK_INT(translate("pytorch-1.11", "v1", "CPU|AutogradCUDA|MLC"), 0x1000010003);
+	CHECK_STR(notes, "CPU:per-backend -MLC AutogradCUDA:per-backend +CUDA +AutogradCPU ");
+	CHECK_INT(translate("pytorch-1.11", "v1", "ORT"), 0x10800);
+	CHECK_STR(notes, "ORT>MAIA MAIA:per-backend ");
+	CHECK_INT(translate("v1", "pytorch-1.11", "MTIA|AutogradMTIA"), 0);
+	CHECK_STR(notes, "-MTIABit ");
+	/* in 1.10 and 1.11, NestedTensor is one key */
+	CHECK_INT(translate("v1", "pytorch-1.11", "NestedTensorCPU"), 0x4000000);
+	CHECK_STR(notes, "-CPUBit ");
+	CHECK_INT(translate("pytorch-1.11", "v1", "NestedTensor"), 0x2000000);
+	CHECK_STR(notes, "NestedTensor:building-block ");
+	CHECK_INT(translate("pytorch-1.11", "pytorch-1.10", "CPU|ZeroTensor|Named"), 0x200000001);
+	CHECK_STR(notes, "-ZeroTensor ");
+	CHECK_INT(translate("pytorch-1.10", "pytorch-1.11", "CPU|FuncTorchPython"), 1);
+	CHECK_STR(notes, "-FuncTorchPython ");
+	CHECK_INT(translate("pytorch-1.11", "v1", "0xc000000000000001"), 0x10001);
+	CHECK_STR(notes, "-0xc000000000000000 CPU:per-backend ");
 }
 
 /* SEMANTICS 1.3: the order of backends and functionalities differs between releases. */
@@ -459,6 +528,8 @@ T_SUITE(layouts,
 	T(numbers_of_devices_and_layouts),
 	T(key_for_a_device),
 	T(device_type_of_a_key),
+	T(devices_in_layouts_without_backends),
 	T(translation_reports_changes),
+	T(translation_to_and_from_layouts_without_backends),
 	T(translation_reports_another_top_key),
 	T(translation_without_notes_is_reversible));

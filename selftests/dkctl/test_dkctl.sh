@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=250
+planned=254
 count=0
 failed=0
 
@@ -326,6 +326,32 @@ has "keyset --to prints the top key" "  top key            Meta" \
 has "keyset --to names a key that gains priority" \
 	"  priority           Meta is now above PrivateUse1" \
 	keyset -l pytorch-2.0 --to v1 'PrivateUse1|Meta'
+golden "key in a layout without backends" key -l pytorch-1.11 AutogradCPU <<'END'
+AutogradCPU (layout pytorch-1.11)
+  class          runtime key: a functionality with one table entry
+  value          40
+  set            0x8000000000
+  table entry    40
+  functionality  AutogradCPU
+  backend        none
+END
+golden "keyset --to from a layout without backends" keyset -l 1.11 --to v1 'CPU|AutogradCUDA|MLC' <<'END'
+0x10000000041 (layout pytorch-1.11)
+0x1000010003 (layout v1)
+  printed            DispatchKeySet(CPU, CUDA, AutogradCPU, AutogradCUDA)
+  top key            AutogradCUDA
+  changed            CPU was functionality, is now per-backend
+  lost               MLC
+  changed            AutogradCUDA was functionality, is now per-backend
+  added              CUDA: a set has all combinations of its bits
+  added              AutogradCPU: a set has all combinations of its bits
+END
+run layout pytorch-1.10
+[ $status = 0 ] && grep -qx 'The highest functionality of a set wins.' "$tmp/out" &&
+	grep -qx '       40   39     40  AutogradCPU' "$tmp/out" && ! grep -q 'backend$' "$tmp/out"
+result $? "layout prints a layout without backends"
+printf 'layout mine\nfunctionalities Undefined Dense*\n' >"$tmp/mine"
+bad 'backends: missing from the text of the layout' layout "$tmp/mine"
 "$DKCTL" layout --describe pytorch-2.6 | sed 's/^layout .*/layout mine/' >"$tmp/mine"
 has "a layout from a file" "MAIA (layout mine)" key -l "$tmp/mine" MAIA
 has "keyset --to translates a set from a layout in a file" \
@@ -662,8 +688,8 @@ printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a
 [ "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" = "3 $alias" ]
 result $? "transcript: alias keys are refused in sets, with an explanation"
 layouts="v1, pytorch-2.14, pytorch-2.11, pytorch-2.8, pytorch-2.7, pytorch-2.6, \
-pytorch-2.4, pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12; \
-\"dkctl replay -l FILE\" reads one from a file"
+pytorch-2.4, pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12, \
+pytorch-1.11, pytorch-1.10; \"dkctl replay -l FILE\" reads one from a file"
 refused "no such layout: v9; the layouts are $layouts" "layout v9"
 refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x1"
 refused "no such operator: a::b" "table a::b"

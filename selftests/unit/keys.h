@@ -11,6 +11,11 @@
 	for (const struct dk_layout *l = dk_layout_next(NULL); l;	\
 	     l = dk_layout_next(l))
 
+/* The tests of building blocks: before 1.12, PyTorch had none. */
+#define FOR_EACH_LAYOUT_WITH_BACKENDS(l)				\
+	FOR_EACH_LAYOUT(l)						\
+		if (dk_layout_backends(l))
+
 /* Visits the layouts whose numbers PyTorch itself printed: N (2.14 and v1) and L (1.13). */
 #define FOR_N_AND_L(l)							\
 	FOR_EACH_LAYOUT(l)						\

@@ -293,7 +293,7 @@ TEST(kinds_of_keys)
 
 TEST(conversions_of_keys)
 {
-	FOR_EACH_LAYOUT(l) {
+	FOR_EACH_LAYOUT_WITH_BACKENDS(l) {
 		unsigned int nf = dk_layout_functionalities(l);
 		unsigned int dense = key_of(l, "Dense");
 

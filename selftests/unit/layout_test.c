@@ -22,6 +22,8 @@ static const struct version {
 	struct block blocks[7];
 	unsigned int strict;		/* number of names that PyTorch's parser accepts */
 } versions[] = {
+	{ "pytorch-1.10", 0, 62, 62, 63, 65, (1ULL << 61) - 1, 0, { }, 0 },
+	{ "pytorch-1.11", 0, 63, 63, 64, 66, (1ULL << 62) - 1, 0, { }, 0 },
 	{ "pytorch-1.12", 13, 41, 101, 112, 114, (1ULL << 53) - 1, 0,
 	  { { "Dense", 42, 1 }, { "Quantized", 56, 19 }, { "Sparse", 70, 34 },
 	    { "NestedTensor", 84, 49 }, { "AutogradFunctionality", 98, 72 } }, 0 },
@@ -124,7 +126,8 @@ TEST(numbers_of_every_layout)
 		EXPECT_EQ(dk_layout_keys(l), v->last_alias + 1);
 		EXPECT_EQ(dk_layout_knows(l), v->knows);
 		EXPECT_EQ(key_of(l, "Autograd"), v->first_alias);
-		EXPECT_EQ(dk_key_kind(l, v->first_alias - 1), DK_KIND_PER_BACKEND);
+		EXPECT_EQ(dk_key_kind(l, v->first_alias - 1),
+			  v->nb ? DK_KIND_PER_BACKEND : DK_KIND_SENTINEL);
 		EXPECT_EQ(dk_slot_key(l, v->entries - 1), v->nf - 1);
 	}
 }
@@ -155,6 +158,11 @@ TEST(places_of_keys)
 		const char *layout, *key;
 		unsigned int value, slot;
 	} places[] = {
+		{ "pytorch-1.10", "FuncTorchPython", 33, 33 },
+		{ "pytorch-1.10", "AutogradCPU", 40, 40 },
+		{ "pytorch-1.11", "CPU", 1, 1 },
+		{ "pytorch-1.11", "ZeroTensor", 36, 36 },
+		{ "pytorch-1.11", "Functionalize", 59, 59 },
 		{ "pytorch-1.12", "Meta", 6, 18 },
 		{ "pytorch-1.12", "FuncTorchDynamicLayerBackMode", 21, 69 },
 		{ "pytorch-1.12", "Functionalize", 35, 95 },
@@ -244,6 +252,39 @@ TEST(printing_of_1_12)
 	EXPECT_EQ(dk_key_parse(l, "UNKNOWN_TENSOR_TYPE_ID", 0, &key, NULL), -EINVAL);
 	/* without PythonDispatcher, which this layout lacks */
 	EXPECT_EQ(dk_keyset_after(l, key_of(l, "CPU")).bits, 0x1fff);
+}
+
+/* SEMANTICS 1.2: before 1.12, the key with value v > 0 has bit v - 1 and table entry v. */
+TEST(layouts_without_backends)
+{
+	char text[200];
+
+	FOR_EACH_VERSION(v, l) {
+		unsigned int key, slot = 0, n = 0;
+
+		if (v->nb)
+			continue;
+		for (key = 0; key < v->nf; key++) {
+			struct dk_keyset ks = dk_key_set(l, key);
+
+			EXPECT_EQ(ks.bits, key ? 1ULL << (key - 1) : 0);
+			EXPECT_EQ(dk_keyset_key(l, ks), key);
+			EXPECT_EQ(dk_table_index(l, ks), key);
+			EXPECT_EQ(dk_keyset_after(l, key).bits, key ? ks.bits - 1 : 0);
+			EXPECT_EQ(dk_key_kind(l, key),
+				  key ? DK_KIND_FUNCTIONALITY : DK_KIND_UNDEFINED);
+		}
+		while ((slot = dk_keyset_next(l, dk_layout_full(l), slot)))
+			EXPECT_EQ(slot, ++n);
+		EXPECT_EQ(n, v->nf - 1);
+		EXPECT_EQ(dk_keyset_backend(l, DK_KEYSET(~0ULL)), 0);
+		EXPECT_EQ(dk_keyset_key(l, DK_KEYSET(~0ULL)), v->nf - 1);
+		/* no bit is kept as that of a backend */
+		EXPECT_EQ(dk_keyset_sub(l, DK_KEYSET(7), DK_KEYSET(5)).bits, 2);
+		dk_keyset_print(l, set_of(l, "AutogradCPU|CPU"), text, sizeof(text));
+		EXPECT_STREQ(text, "DispatchKeySet(CPU, AutogradCPU)");
+		EXPECT(!dk_registry_alloc(l, 0, NULL));
+	}
 }
 
 TEST(sentinels_of_the_others)
@@ -338,7 +379,10 @@ TEST(sets_between_1_13_and_2_14)
 	EXPECT_EQ(dk_legacy_extract(l, ks), key_of(l, "CPU"));
 }
 
-/* Every layout has every named set, except sets that are derived from unknown alias sets. */
+/*
+ * Every layout has every named set, except sets that are derived from unknown alias sets. Of a
+ * layout without backends, no set is known.
+ */
 TEST(constants_of_every_layout)
 {
 	static const char *const lists[][2] = {
@@ -358,6 +402,12 @@ TEST(constants_of_every_layout)
 	int err;
 
 	FOR_EACH_VERSION(v, l) {
+		if (!v->nb) {
+			for (i = 0; i < COUNT(lists); i++)
+				EXPECT_EQ(dk_constant_set(l, lists[i][0], &ks, NULL), -EOPNOTSUPP);
+			EXPECT_EQ(dk_constant_set(l, "no_such_set", &ks, NULL), -ENOENT);
+			continue;
+		}
 		for (i = 0; i < COUNT(lists); i++) {
 			EXPECT(!dk_constant_set(l, lists[i][0], &ks, NULL));
 			EXPECT_EQ(ks.bits, set_of(l, lists[i][1]).bits);
@@ -466,6 +516,10 @@ TEST(has_any_precondition)
 	unsigned int i;
 
 	FOR_EACH_VERSION(v, l) {
+		if (!v->nb) {
+			EXPECT(dk_keyset_has_any_valid(l, dk_layout_full(l)));
+			continue;
+		}
 		for (i = 0; i < COUNT(valid); i++)
 			EXPECT(dk_keyset_has_any_valid(l, set_of(l, valid[i])));
 		for (i = 0; i < COUNT(invalid); i++)

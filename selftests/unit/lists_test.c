@@ -244,6 +244,49 @@ static const struct version {
 	  "39 TESTING_ONLY_GenericWrapper, 40 TESTING_ONLY_GenericMode",
 	  "112 Autograd, 113 CompositeImplicitAutograd, "
 	  "114 CompositeExplicitAutograd" },
+	{ "pytorch-1.11",
+	  "0 InvalidBit",
+	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 ORT, 6 XLA, 7 MLC, "
+	  "8 Vulkan, 9 Metal, 10 XPU, 11 HPU, 12 VE, 13 Lazy, 14 Meta, "
+	  "15 QuantizedCPU, 16 QuantizedCUDA, 17 QuantizedXPU, "
+	  "18 CustomRNGKeyId, 19 MkldnnCPU, 20 SparseCPU, 21 SparseCUDA, "
+	  "22 SparseHIP, 23 SparseXPU, 24 SparseVE, 25 SparseCsrCPU, "
+	  "26 SparseCsrCUDA, 27 NestedTensor, 28 PrivateUse1, "
+	  "29 PrivateUse2, 30 PrivateUse3, 31 BackendSelect, 32 Python, "
+	  "33 Named, 34 Conjugate, 35 Negative, 36 ZeroTensor, "
+	  "37 FuncTorchDynamicLayerBackMode, 38 ADInplaceOrView, "
+	  "39 AutogradOther, 40 AutogradCPU, 41 AutogradCUDA, "
+	  "42 AutogradXLA, 43 AutogradLazy, 44 AutogradXPU, 45 AutogradMLC, "
+	  "46 AutogradHPU, 47 AutogradNestedTensor, 48 AutogradPrivateUse1, "
+	  "49 AutogradPrivateUse2, 50 AutogradPrivateUse3, 51 Tracer, "
+	  "52 AutocastCPU, 53 AutocastCUDA, 54 FuncTorchBatched, "
+	  "55 FuncTorchVmapMode, 56 Batched, 57 VmapMode, "
+	  "58 FuncTorchGradWrapper, 59 Functionalize, "
+	  "60 FuncTorchDynamicLayerFrontMode, "
+	  "61 TESTING_ONLY_GenericWrapper, 62 TESTING_ONLY_GenericMode",
+	  "64 Autograd, 65 CompositeImplicitAutograd, "
+	  "66 CompositeExplicitAutograd" },
+	{ "pytorch-1.10",
+	  "0 InvalidBit",
+	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 ORT, 6 XLA, 7 MLC, "
+	  "8 Vulkan, 9 Metal, 10 XPU, 11 HPU, 12 VE, 13 Lazy, 14 Meta, "
+	  "15 QuantizedCPU, 16 QuantizedCUDA, 17 QuantizedXPU, "
+	  "18 CustomRNGKeyId, 19 MkldnnCPU, 20 SparseCPU, 21 SparseCUDA, "
+	  "22 SparseHIP, 23 SparseXPU, 24 SparseVE, 25 SparseCsrCPU, "
+	  "26 SparseCsrCUDA, 27 NestedTensor, 28 PrivateUse1, "
+	  "29 PrivateUse2, 30 PrivateUse3, 31 BackendSelect, 32 Python, "
+	  "33 FuncTorchPython, 34 Named, 35 Conjugate, 36 Negative, "
+	  "37 FuncTorchDynamicLayerBackMode, 38 ADInplaceOrView, "
+	  "39 AutogradOther, 40 AutogradCPU, 41 AutogradCUDA, "
+	  "42 AutogradXLA, 43 AutogradLazy, 44 AutogradXPU, 45 AutogradMLC, "
+	  "46 AutogradHPU, 47 AutogradNestedTensor, 48 AutogradPrivateUse1, "
+	  "49 AutogradPrivateUse2, 50 AutogradPrivateUse3, 51 Tracer, "
+	  "52 AutocastCPU, 53 AutocastCUDA, 54 FuncTorchBatched, "
+	  "55 FuncTorchVmapMode, 56 Batched, 57 VmapMode, "
+	  "58 FuncTorchGradWrapper, 59 FuncTorchDynamicLayerFrontMode, "
+	  "60 TESTING_ONLY_GenericWrapper, 61 TESTING_ONLY_GenericMode",
+	  "63 Autograd, 64 CompositeImplicitAutograd, "
+	  "65 CompositeExplicitAutograd" },
 };
 
 static char word[DK_NAME_MAX];

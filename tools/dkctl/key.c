@@ -41,7 +41,9 @@ void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t si
 		what = "undefined: the empty set; a function registered here is the catch-all";
 		break;
 	case DK_KIND_FUNCTIONALITY:
-		what = "runtime key: a functionality with one table entry for all backends";
+		what = dk_layout_backends(l) ?
+		       "runtime key: a functionality with one table entry for all backends" :
+		       "runtime key: a functionality with one table entry";
 		break;
 	case DK_KIND_BUILDING_BLOCK:
 		what = "building block: a functionality with one runtime key per backend";

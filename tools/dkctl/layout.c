@@ -119,7 +119,7 @@ static void text(const struct dk_layout *l)
 	       (unsigned long long)dk_layout_full(l).bits);
 	if (is_trimmed(l))
 		printf("The table is trimmed: most functionalities have no entry.\n\n");
-	printf("The highest functionality of a set wins, then its highest backend.\n\n");
+	printf("The highest functionality of a set wins%s.\n\n", nb ? ", then its highest backend" : "");
 	printf("%9s %4s %6s  %s\n", "entries", "bit", "value", "functionality");
 	for (i = nf; i-- > 0;) {
 		entries_text(l, i, slots, sizeof(slots));
@@ -128,7 +128,8 @@ static void text(const struct dk_layout *l)
 		       dk_key_name(l, i, name),
 		       per_backend_text(l, i, slots));
 	}
-	printf("\n%9s %4s %6s  %s\n", "", "bit", "number", "backend");
+	if (nb)
+		printf("\n%9s %4s %6s  %s\n", "", "bit", "number", "backend");
 	for (i = nb; i > 0; i--)
 		printf("%9s %4u %6u  %s\n", "", i - 1, i, dk_backend_bit_name(l, i));
 	printf("\n");

@@ -40,11 +40,16 @@ int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int k
 	return dk_keyset_has_all(ks, dk_key_set(l, key));
 }
 
-/* This is PyTorch's formula. By this formula, the set after Undefined lacks the highest backend. */
+/*
+ * This is PyTorch's formula. By this formula, the set after Undefined lacks the highest backend. It
+ * is empty if the layout has no backends.
+ */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key)
 {
+	unsigned int f = dk_key_functionality(l, key);
+
 	l = dkc_layout(l);
-	return DK_KEYSET((dkc_functionality_bit(l, dk_key_functionality(l, key)) - 1) |
+	return DK_KEYSET((l->nb + f ? dkc_functionality_bit(l, f) - 1 : 0) |
 			 dkc_role_bit(l, DKC_ROLE_PYTHON_DISPATCHER));
 }
 

@@ -160,6 +160,7 @@ static inline bool dkc_is_key(enum dk_key_kind kind)
 	return kind != DK_KIND_NONE && kind != DK_KIND_SENTINEL;
 }
 
+/* In a layout without backends, @f must not be 0. */
 static inline u64 dkc_functionality_bit(const struct dk_layout *l, unsigned int f)
 {
 	return 1ULL << (l->nb + f - 1);
