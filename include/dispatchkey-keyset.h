@@ -46,8 +46,10 @@ enum dk_key_kind {
  * lists the layouts. "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are
  * the same layouts with a trimmed table (see dk_table_index()).
  *
- * Context: Any. Not in the kernel module.
- * Return: The layout, which is never freed, or NULL (reasons BAD_LAYOUT, NULL_ARGUMENT).
+ * Context: Process context; the first use of a layout other than v1 allocates memory. Not in the
+ * kernel module.
+ * Return: The layout, which is never freed, or NULL (reasons BAD_LAYOUT, NULL_ARGUMENT,
+ * NO_MEMORY).
  */
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
 
@@ -57,8 +59,9 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
  *
  * Layouts with a trimmed table are skipped.
  *
- * Context: Any. Not in the kernel module.
- * Return: The next layout, or NULL at the end.
+ * Context: Process context; the first use of a layout other than v1 allocates memory. Not in the
+ * kernel module.
+ * Return: The next layout, or NULL at the end or if there is no memory for it.
  */
 const struct dk_layout *dk_layout_next(const struct dk_layout *l);
 

@@ -72,8 +72,7 @@ static void after_fork_child(void)
 __attribute__((constructor(101)))
 static void begin(void)
 {
-	if (dkc_layouts_init() ||
-	    pthread_atfork(before_fork, after_fork_parent, after_fork_child))
+	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child))
 		abort();
 	dkc_gate_init();
 	dkc_objects_init();

@@ -69,7 +69,6 @@
 /* ---- versions ---------------------------------------------------------------- */
 
 static const char pt2_11[] =
-	"layout pytorch-2.11\n"
 	KEYS_2_8
 	ALIASES_2_0
 	"strict Quantized CPU CUDA XPU PrivateUse1\n"
@@ -83,14 +82,12 @@ static const char pt2_11[] =
 	"tables\n";
 
 static const char pt2_8[] =
-	"layout pytorch-2.8\n"
 	KEYS_2_8
 	ALIASES_2_0
 	LEGACY_2_6
 	"privateuseone\n";
 
 static const char pt2_7[] =
-	"layout pytorch-2.7\n"
 	BACKENDS_2_1
 	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
 	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
@@ -114,7 +111,6 @@ static const char pt2_7[] =
 	"tables\n";
 
 static const char pt2_6[] =
-	"layout pytorch-2.6\n"
 	BACKENDS_2_1
 	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
 	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
@@ -137,7 +133,6 @@ static const char pt2_6[] =
 	"tables\n";
 
 static const char pt2_4[] =
-	"layout pytorch-2.4\n"
 	BACKENDS_2_1
 	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
 	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
@@ -161,13 +156,11 @@ static const char pt2_4[] =
 
 /* a version between 2.0 and 2.1 */
 static const char pt2_1_pre[] =
-	"layout pytorch-2.1-pre\n"
 	BACKENDS_2_1
 	FUNCTIONALITIES_2_0
 	ALIASES_2_0;
 
 static const char pt2_0[] =
-	"layout pytorch-2.0\n"
 	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy Meta MTIA=MTIA "
 	"PrivateUse1 PrivateUse2 PrivateUse3\n"
 	FUNCTIONALITIES_2_0
@@ -183,13 +176,11 @@ static const char pt2_0[] =
 
 /* a version between 1.13 and 2.0 */
 static const char pt2_0_pre[] =
-	"layout pytorch-2.0-pre\n"
 	BACKENDS_1_13
 	FUNCTIONALITIES_2_0
 	ALIASES_2_0;
 
 static const char pt1_13[] =
-	"layout pytorch-1.13\n"
 	BACKENDS_1_13
 	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* "
 	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA "
@@ -215,7 +206,6 @@ static const char pt1_13[] =
 	"tables\n";
 
 static const char pt1_12[] =
-	"layout pytorch-1.12\n"
 	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy PrivateUse1 "
 	"PrivateUse2 PrivateUse3\n"
 	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Meta Quantized* "
@@ -248,115 +238,101 @@ static const char pt1_12[] =
 	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
 
 static const char pt1_11[] =
-	"layout pytorch-1.11\n"
 	KEYS_BEFORE_1_12("", "ZeroTensor ", "Functionalize ");
 
 static const char pt1_10[] =
-	"layout pytorch-1.10\n"
 	KEYS_BEFORE_1_12("FuncTorchPython ", "", "");
 
 /*
  * The layouts after v1, in the order of dk_layout_next(), which ends before index NUM_LISTED. The
- * layouts from this index on can only be found by name. An element with a name is a copy of another
- * layout: of v1 if the element has no text, otherwise of the earlier element with the same text.
+ * layouts from this index on can only be found by name. A layout without a text has the keys of v1.
  */
-static const struct {
-	const char *text;
+static const struct built_in {
 	const char *name;
+	const char *text;
 	bool trimmed;
 } built_in[] = {
 	{ .name = "pytorch-2.14" },
-	{ .text = pt2_11 },
-	{ .text = pt2_8 },
-	{ .text = pt2_7 },
-	{ .text = pt2_6 },
-	{ .text = pt2_4 },
-	{ .text = pt2_1_pre },
-	{ .text = pt2_0 },
-	{ .text = pt2_0_pre },
-	{ .text = pt1_13 },
-	{ .text = pt1_12 },
-	{ .text = pt1_11 },
-	{ .text = pt1_10 },
+	{ .name = "pytorch-2.11", .text = pt2_11 },
+	{ .name = "pytorch-2.8", .text = pt2_8 },
+	{ .name = "pytorch-2.7", .text = pt2_7 },
+	{ .name = "pytorch-2.6", .text = pt2_6 },
+	{ .name = "pytorch-2.4", .text = pt2_4 },
+	{ .name = "pytorch-2.1-pre", .text = pt2_1_pre },
+	{ .name = "pytorch-2.0", .text = pt2_0 },
+	{ .name = "pytorch-2.0-pre", .text = pt2_0_pre },
+	{ .name = "pytorch-1.13", .text = pt1_13 },
+	{ .name = "pytorch-1.12", .text = pt1_12 },
+	{ .name = "pytorch-1.11", .text = pt1_11 },
+	{ .name = "pytorch-1.10", .text = pt1_10 },
 	{ .name = DK_LAYOUT_NAME "+trimmed", .trimmed = true },
 	{ .name = "pytorch-2.14+trimmed", .trimmed = true },
-	{ .text = pt1_13, .name = "pytorch-1.13+trimmed", .trimmed = true },
+	{ .name = "pytorch-1.13+trimmed", .text = pt1_13, .trimmed = true },
 };
 
 #define NUM_LAYOUTS	ARRAY_SIZE(built_in)
 #define NUM_LISTED	(NUM_LAYOUTS - 3)
-#define NUM_TEXTS	(NUM_LAYOUTS - 4)
 #define POOL		1280	/* bytes for the names of one layout */
 
-static struct dk_layout layouts[NUM_LAYOUTS];
-static char pools[NUM_TEXTS][POOL];
-static DEFINE_MUTEX(reading);
-static bool all_read;
+/* The layouts that were used, with the indexes of built_in[]. They are never freed. */
+static const struct dk_layout *layouts[NUM_LAYOUTS];
 
-static void copy_layout(unsigned int i)
+static struct dk_layout *make_layout(const struct built_in *b)
 {
-	const struct dk_layout *same = &dkc_v1;
-	unsigned int k;
+	struct dk_layout *l = kvzalloc(sizeof(*l) + POOL, GFP_KERNEL);
 
-	for (k = 0; built_in[i].text && k < i; k++)
-		if (built_in[k].text == built_in[i].text)
-			same = &layouts[k];
-	layouts[i] = *same;
-	layouts[i].name = built_in[i].name;
-	layouts[i].trimmed = built_in[i].trimmed;
-	if (layouts[i].trimmed)
-		dkc_layout_trim(&layouts[i]);
-}
-
-static int read_layouts(void)
-{
-	unsigned int i, pool = 0;
-	int err;
-
-	for (i = 0; i < NUM_LAYOUTS; i++) {
-		if (built_in[i].name) {
-			copy_layout(i);
-			continue;
-		}
-		err = dkc_layout_read(&layouts[i], built_in[i].text, pools[pool++], POOL,
-				      NULL);
-		if (err)
-			return err;
+	if (!l)
+		return NULL;
+	if (!b->text)
+		*l = dkc_v1;
+	l->name = b->name;
+	if (b->text && dkc_layout_read(l, b->text, (char *)(l + 1), POOL, NULL)) {
+		kvfree(l);
+		return NULL;
 	}
-	return 0;
+	l->trimmed = b->trimmed;
+	if (l->trimmed)
+		dkc_layout_trim(l);
+	return l;
 }
 
-int dkc_layouts_init(void)
+/*
+ * Returns a layout. Reads it if it is used for the first time, so that programs that use only v1 do
+ * not pay for the others. Returns NULL if allocation fails.
+ */
+static const struct dk_layout *layout_at(unsigned int i)
 {
-	int err = 0;
+	/* pairs with cmpxchg() below: the layout is complete */
+	const struct dk_layout *l = smp_load_acquire(&layouts[i]);
+	struct dk_layout *made;
 
-	/* pairs with smp_store_release() below: the layouts are complete */
-	if (smp_load_acquire(&all_read))
-		return 0;
-	mutex_lock(&reading);
-	if (!all_read)
-		err = read_layouts();
-	if (!err)
-		/* pairs with smp_load_acquire() above */
-		smp_store_release(&all_read, true);
-	mutex_unlock(&reading);
-	return err;
+	if (l)
+		return l;
+	made = make_layout(&built_in[i]);
+	if (!made)
+		return NULL;
+	l = cmpxchg(&layouts[i], NULL, made);
+	if (!l)
+		return made;
+	/* another thread was faster */
+	kvfree(made);
+	return l;
 }
 
 /* ---- by name ------------------------------------------------------------------ */
 
 const struct dk_layout *dk_layout_next(const struct dk_layout *l)
 {
+	unsigned int i = 0;
+
 	if (!l)
 		return &dkc_v1;
-	if (dkc_layouts_init())
-		return NULL;
 	if (l == &dkc_v1)
-		return &layouts[0];
+		return layout_at(0);
 	/* layouts of dk_layout_parse() are not listed */
-	if (l < layouts || l >= &layouts[NUM_LISTED - 1])
-		return NULL;
-	return l + 1;
+	while (i < NUM_LISTED && READ_ONCE(layouts[i]) != l)
+		i++;
+	return i + 1 < NUM_LISTED ? layout_at(i + 1) : NULL;
 }
 
 /*
@@ -376,31 +352,42 @@ static bool is_release_of(const char *name, const char *layout)
 	return !*name || (*name == '+' && !dkc_streq(name, "+trimmed"));
 }
 
+/* Returns the index of a layout in built_in[], or NUM_LAYOUTS. */
+static unsigned int find_layout(const char *name)
+{
+	/* versions and tags of PyTorch, such as 2.6 and v2.6.0, are names, too */
+	const char *version = name + (*name == 'v'), *release;
+	unsigned int i;
+
+	for (i = 0; i < NUM_LAYOUTS; i++)
+		if (dkc_streq(built_in[i].name, name))
+			return i;
+	for (i = 0; i < NUM_LISTED; i++) {
+		release = built_in[i].name + sizeof("pytorch-") - 1;
+		if (is_release_of(name, built_in[i].name) || dkc_streq(version, release) ||
+		    is_release_of(version, release))
+			return i;
+	}
+	return NUM_LAYOUTS;
+}
+
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 {
-	const char *version, *release;
+	const struct dk_layout *l;
 	unsigned int i;
 
 	if (!name) {
 		dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 		return NULL;
 	}
-	/* versions and tags of PyTorch, such as 2.6 and v2.6.0, are names, too */
-	version = name + (*name == 'v');
 	dkc_accept(why);
 	if (dkc_streq(name, DK_LAYOUT_NAME))
 		return &dkc_v1;
-	for (i = 0; i < NUM_LAYOUTS && !dkc_layouts_init(); i++)
-		if (dkc_streq(layouts[i].name, name))
-			return &layouts[i];
-	for (i = 0; i < NUM_LISTED; i++) {
-		release = layouts[i].name + sizeof("pytorch-") - 1;
-		if (is_release_of(name, layouts[i].name) || dkc_streq(version, release) ||
-		    is_release_of(version, release))
-			return &layouts[i];
-	}
-	dkc_remark(why, DK_WHY_BAD_LAYOUT, name);
-	return NULL;
+	i = find_layout(name);
+	l = i < NUM_LAYOUTS ? layout_at(i) : NULL;
+	if (!l)
+		dkc_remark(why, i < NUM_LAYOUTS ? DK_WHY_NO_MEMORY : DK_WHY_BAD_LAYOUT, name);
+	return l;
 }
 
 /* ---- properties of layouts ---------------------------------------------------- */

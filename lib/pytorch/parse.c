@@ -306,11 +306,16 @@ static int check(struct reader *r)
 	return unknown ? refuse(r, DK_WHY_LAYOUT_WORD, unknown) : 0;
 }
 
+static int check_end_of_line(struct reader *r)
+{
+	return next_word(r) ? refuse(r, DK_WHY_LAYOUT_LINE, r->word) : 0;
+}
+
 static int read_head(struct reader *r)
 {
 	if (!next_line(r) || !dkc_streq(r->word, "layout"))
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "layout NAME");
-	return read_name(r, &r->l->name);
+	return read_name(r, &r->l->name) ?: check_end_of_line(r);
 }
 
 /* Sets the defaults for lines that the text does not have. */
@@ -333,17 +338,9 @@ int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t po
 	int err;
 
 	set_defaults(l);
-	err = read_head(&r);
-	while (!err) {
-		/* the line has too many words */
-		if (next_word(&r)) {
-			err = refuse(&r, DK_WHY_LAYOUT_LINE, r.word);
-			break;
-		}
-		if (!next_line(&r))
-			break;
-		err = read_line(&r);
-	}
+	err = l->name ? 0 : read_head(&r);
+	while (!err && next_line(&r))
+		err = read_line(&r) ?: check_end_of_line(&r);
 	if (!err)
 		err = check(&r);
 	if (err)
@@ -408,6 +405,7 @@ static bool same_lists(const struct dk_layout *a, const struct dk_layout *b)
 
 struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why)
 {
+	struct dk_diag found = { .size = sizeof(found) };
 	const struct dk_layout *same;
 	struct dk_layout *l;
 	size_t pool_size;
@@ -428,9 +426,9 @@ struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why)
 		kvfree(l);
 		return NULL;
 	}
-	same = dk_layout_find(l->name, NULL);
-	if (same && !same_lists(l, same)) {
-		dkc_refuse(why, DK_WHY_LAYOUT_TAKEN, l->name);
+	same = dk_layout_find(l->name, &found);
+	if (found.reason == DK_WHY_NO_MEMORY || (same && !same_lists(l, same))) {
+		dkc_refuse(why, same ? DK_WHY_LAYOUT_TAKEN : DK_WHY_NO_MEMORY, l->name);
 		kvfree(l);
 		return NULL;
 	}

@@ -11,14 +11,9 @@
 #include "../core/observe/observe.h"
 
 /*
- * layouts.c: the first call reads the texts of the builtin layouts and computes the rest. Called by
- * the constructor in lib/init.c. Also called by dk_layout_find() and dk_layout_next(), because
- * these may run earlier, and because bare metal has no constructor. Returns -EINVAL if a text is
- * wrong.
+ * parse.c: reads the text of a layout into @l, and copies the names to @pool. If @l has a name, the
+ * text begins after the line "layout".
  */
-__must_check int dkc_layouts_init(void);
-
-/* parse.c: reads the text of a layout into @l, and copies the names to @pool. */
 __must_check int dkc_layout_read(struct dk_layout *l, const char *text, char *pool,
 				 size_t pool_size, struct dk_diag *why);
 

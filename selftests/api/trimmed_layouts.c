@@ -4,6 +4,7 @@
  * (SEMANTICS 1.8). Functions at other keys are kept and listed, but serve no call.
  */
 #include "test.h"
+#include "alloc.h"
 
 /*
  * A user's layout with two backends. The numbers of its keys are not those of any PyTorch release.
@@ -63,6 +64,32 @@ static const char *route_label(const char *set)
 	struct dk_obj x = obj(set);
 
 	return t_route_label(op, &x, NULL);
+}
+
+/* No other suite uses this layout. If this suite has already run, the layout is allocated. */
+static void layout_is_allocated_when_it_is_first_used(void)
+{
+	static const char name[] = "pytorch-1.13+trimmed";
+	const struct dk_layout *found;
+	long allocs = dk_test_allocs();
+
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	found = dk_layout_find(name, &t_why);
+	dk_test_fail_alloc(0);
+	if (!found) {
+		/* refuses: dk_layout_find ENOMEM NO_MEMORY */
+		CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
+		CHECK_STR(t_why.name, name);
+		CHECK_INT(dk_test_allocs(), allocs);
+		found = dk_layout_find(name, &t_why);
+		CHECK_INT(dk_test_allocs(), allocs + 1);
+	}
+	if (!CHECK(found))
+		return;
+	CHECK_INT(dk_table_size(found), 8);
+	allocs = dk_test_allocs();
+	CHECK(dk_layout_find(name, &t_why) == found);
+	CHECK_INT(dk_test_allocs(), allocs);
 }
 
 static void function_without_an_entry_is_reported(void)
@@ -269,6 +296,7 @@ static void builtin_fallbacks(void)
 }
 
 T_SUITE(trimmed_layouts,
+	T(layout_is_allocated_when_it_is_first_used),
 	T(function_without_an_entry_is_reported),
 	T(fallbacks_without_an_entry_do_not_serve),
 	T(only_fallthroughs_with_an_entry_mask),

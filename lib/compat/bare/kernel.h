@@ -32,6 +32,13 @@ void dkc_bare_free(void *p);
 #define WRITE_ONCE(x, v)	((x) = (v))
 #define smp_load_acquire(p)	(*(p))	/* callers name the pair */
 #define smp_store_release(p, v)	(*(p) = (v))	/* callers name the pair */
+#define cmpxchg(p, old, new) ({						\
+	__typeof__(*(p)) was_ = *(p);					\
+									\
+	if (was_ == (old))						\
+		*(p) = (new);						\
+	was_;								\
+})
 #define smp_mb()		do { } while (0)	/* callers name the pair */
 #define smp_rmb()		do { } while (0)	/* callers name the pair */
 #define smp_wmb()		do { } while (0)	/* callers name the pair */

@@ -57,6 +57,7 @@ void dkc_free(void *p);
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)	/* callers name the pair */
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE) /* callers name the pair */
+#define cmpxchg(p, old, new)	__sync_val_compare_and_swap(p, old, new)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)	/* callers name the pair */
 #ifdef DKC_TSAN
 #define smp_rmb()		do { } while (0)	/* ThreadSanitizer does not model fences */
