@@ -85,8 +85,9 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
  * Number 8 is MAIA (formerly ORT).
  *
  * Context: Any. Not in the kernel module.
- * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the PyTorch version of @l
- * has no such device type.
+ * Return: The number; -EINVAL (reason BAD_DEVICE_TYPE) if the PyTorch version of @l has no such
+ * device type; -EOPNOTSUPP (reason NO_SETS) if @l has no backends: the numbers before 1.12 are not
+ * known.
  */
 int dk_device_type_number(const struct dk_layout *l, const char *name,
 			  struct dk_diag *why);
@@ -97,7 +98,7 @@ int dk_device_type_number(const struct dk_layout *l, const char *name,
  * @number: any number
  *
  * Context: Any. Not in the kernel module.
- * Return: A constant string, such as "CUDA"; NULL for an invalid number.
+ * Return: A constant string, such as "CUDA"; NULL for an invalid number, and if @l has no backends.
  */
 const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
 
@@ -108,8 +109,8 @@ const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
  * @why: filled on failure; may be NULL
  *
  * Context: Any. Not in the kernel module.
- * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT) if the PyTorch version
- * of @l has no such layout.
+ * Return: The number; -EINVAL (reason BAD_TENSOR_LAYOUT) if the PyTorch version of @l has no such
+ * layout; -EOPNOTSUPP (reason NO_SETS) if @l has no backends: the numbers before 1.12 are not known.
  */
 int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
 			    struct dk_diag *why);
@@ -120,7 +121,8 @@ int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
  * @number: any number
  *
  * Context: Any. Not in the kernel module.
- * Return: A constant string, such as "Strided"; NULL for an invalid number.
+ * Return: A constant string, such as "Strided"; NULL for an invalid number, and if @l has no
+ * backends.
  */
 const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number);
 

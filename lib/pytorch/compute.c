@@ -23,6 +23,7 @@ static const struct device {
 	{ "OPENCL", 4, DEVICE_OLD, false },	{ "IDEEP", 5, DEVICE_OLD, false },
 	{ "HIP", 6, DEVICE_BACKEND, true },	{ "FPGA", 7, DEVICE_PLAIN, false },
 	{ "MAIA", 8, DEVICE_PLAIN, true },	{ "ORT", 8, DEVICE_PLAIN, true },
+	{ "MSNPU", 8, DEVICE_PLAIN, true },
 	{ "XLA", 9, DEVICE_BACKEND, true },	{ "Vulkan", 10, DEVICE_PLAIN, true },
 	{ "Metal", 11, DEVICE_PLAIN, false },	{ "XPU", 12, DEVICE_BACKEND, true },
 	{ "MPS", 13, DEVICE_BACKEND, true },	{ "Meta", 14, DEVICE_BACKEND, true },
@@ -66,16 +67,11 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
-/*
- * True if the layout's version of PyTorch has the device. All versions have the deprecated ones.
- * Before 1.12, PrivateUse1 was a key, but not a device.
- */
+/* True if the layout's version of PyTorch has the device. All versions have the deprecated ones. */
 static bool has_device(const struct dk_layout *l, const struct device *d)
 {
 	unsigned int key;
 
-	if (!l->nb && dkc_streq(d->name, "PrivateUse1"))
-		return false;
 	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
 }
 
@@ -105,9 +101,6 @@ static const struct device *parse_device(const struct dk_layout *l, const char *
 
 static bool has_tensor_layout(const struct dk_layout *l, const struct tensor_layout *t)
 {
-	/* SparseCsc and the next two were added in 1.12 */
-	if (t->number > 3 && !l->nb)
-		return false;
 	/* Jagged was added in the same version of PyTorch as BatchedNestedTensor */
 	return !dkc_streq(t->name, "Jagged") ||
 	       dkc_find_functionality(l, "BatchedNestedTensor");
@@ -172,7 +165,11 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 	return dkc_accept(why);
 }
 
-/* ---- numbers ----------------------------------------------------------------- */
+/*
+ * ---- numbers -----------------------------------------------------------------
+ *
+ * Those of the versions before 1.12, which have no backends, are not known.
+ */
 
 /* Before MTIA was added, PrivateUse1 had the number that MTIA has now. */
 static unsigned int device_number(const struct dk_layout *l, const struct device *d)
@@ -186,6 +183,8 @@ int dk_device_type_number(const struct dk_layout *l, const char *name,
 	const struct device *d;
 
 	l = dkc_layout(l);
+	if (!l->nb)
+		return dkc_refuse(why, DK_WHY_NO_SETS, l->name);
 	d = parse_device(l, name);
 	if (!d)
 		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, name);
@@ -198,7 +197,7 @@ const char *dk_device_type_name(const struct dk_layout *l, unsigned int number)
 	unsigned int i;
 
 	l = dkc_layout(l);
-	for (i = 0; i < ARRAY_SIZE(devices); i++)
+	for (i = 0; l->nb && i < ARRAY_SIZE(devices); i++)
 		if (has_device(l, &devices[i]) && device_number(l, &devices[i]) == number)
 			return devices[i].name;
 	return NULL;
@@ -207,8 +206,12 @@ const char *dk_device_type_name(const struct dk_layout *l, unsigned int number)
 int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
 			    struct dk_diag *why)
 {
-	const struct tensor_layout *t = find_tensor_layout(dkc_layout(l), name);
+	const struct tensor_layout *t;
 
+	l = dkc_layout(l);
+	if (!l->nb)
+		return dkc_refuse(why, DK_WHY_NO_SETS, l->name);
+	t = find_tensor_layout(l, name);
 	if (!t)
 		return dkc_refuse(why, DK_WHY_BAD_TENSOR_LAYOUT, name);
 	dkc_accept(why);
@@ -220,7 +223,7 @@ const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number
 	unsigned int i;
 
 	l = dkc_layout(l);
-	for (i = 0; i < ARRAY_SIZE(tensor_layouts); i++)
+	for (i = 0; l->nb && i < ARRAY_SIZE(tensor_layouts); i++)
 		if (tensor_layouts[i].number == number &&
 		    find_tensor_layout(l, tensor_layouts[i].name))
 			return tensor_layouts[i].name;

@@ -48,10 +48,67 @@
 	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
 	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
 
+#define KEYS_2_13							\
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA MAIA=MAIA " \
+	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"			\
+	"functionalities Undefined Dense* FPGA Vulkan Metal Quantized* CustomRNGKeyId " \
+	"MkldnnCPU Sparse* SparseCsr* NestedTensor* BackendSelect "	\
+	"Fake Python FuncTorchDynamicLayerBackMode Functionalize "	\
+	"Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther "	\
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
+	"AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU " \
+	"AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 "	\
+	"FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched " \
+	"VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "	\
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
+	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
+
+#define UNNAMED		"unnamed UNKNOWN_TENSOR_TYPE_ID\n"
 #define LEGACY_2_0	"legacy Functionalize PythonTLSSnapshot Python\n"
 #define LEGACY_2_6							\
 	"legacy Functionalize PythonTLSSnapshot FuncTorchGradWrapper "	\
 	"FuncTorchVmapMode FuncTorchBatched Python\n"
+
+#define FUNCTIONALITIES_2_5						\
+	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* " \
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "	\
+	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "	\
+	"Functionalize Named Conjugate Negative ZeroTensor "		\
+	"ADInplaceOrView AutogradOther AutogradFunctionality* "		\
+	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "		\
+	"AutocastIPU AutocastHPU AutocastXLA AutocastMPS AutocastCUDA "	\
+	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "	\
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "	\
+	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "\
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "		\
+	"PreDispatch PythonDispatcher\n"
+
+#define FUNCTIONALITIES_2_3(maia)					\
+	"functionalities Undefined Dense* FPGA " maia " Vulkan Metal Quantized* " \
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "	\
+	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "	\
+	"Functionalize Named Conjugate Negative ZeroTensor "		\
+	"ADInplaceOrView AutogradOther AutogradFunctionality* "		\
+	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "		\
+	"AutocastIPU AutocastHPU AutocastXLA AutocastCUDA "		\
+	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "	\
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "	\
+	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "\
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "		\
+	"PreDispatch PythonDispatcher\n"
+
+#define FUNCTIONALITIES_2_1(batched)					\
+	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* " \
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA "	\
+	"NestedTensor* BackendSelect Python Fake "			\
+	"FuncTorchDynamicLayerBackMode Functionalize Named Conjugate "	\
+	"Negative ZeroTensor ADInplaceOrView AutogradOther "		\
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
+	"AutocastXPU AutocastIPU AutocastHPU AutocastXLA AutocastCUDA "	\
+	"AutocastPrivateUse1 " batched " FuncTorchVmapMode Batched VmapMode " \
+	"FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "		\
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
+	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
 
 #define FUNCTIONALITIES_2_0						\
 	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* " \
@@ -68,6 +125,12 @@
 
 /* ---- versions ---------------------------------------------------------------- */
 
+static const char pt2_13[] =
+	KEYS_2_13
+	ALIASES_2_0
+	LEGACY_2_6
+	"privateuseone\n";
+
 static const char pt2_11[] =
 	KEYS_2_8
 	ALIASES_2_0
@@ -81,6 +144,7 @@ static const char pt2_11[] =
 	"privateuseone\n"
 	"tables\n";
 
+/* the numbers of 2.8, 2.9, 2.10 and 2.12 are those of 2.11 */
 static const char pt2_8[] =
 	KEYS_2_8
 	ALIASES_2_0
@@ -112,18 +176,7 @@ static const char pt2_7[] =
 
 static const char pt2_6[] =
 	BACKENDS_2_1
-	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
-	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
-	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "
-	"Functionalize Named Conjugate Negative ZeroTensor "
-	"ADInplaceOrView AutogradOther AutogradFunctionality* "
-	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "
-	"AutocastIPU AutocastHPU AutocastXLA AutocastMPS AutocastCUDA "
-	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "
-	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "
-	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
-	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
-	"PreDispatch PythonDispatcher\n"
+	FUNCTIONALITIES_2_5
 	ALIASES_2_0
 	STRICT_2_4("CPU CUDA XPU PrivateUse1 Meta")
 	LEGACY_2_6
@@ -132,20 +185,14 @@ static const char pt2_6[] =
 	"batched-empty\n"
 	"tables\n";
 
+static const char pt2_5[] =
+	BACKENDS_2_1
+	FUNCTIONALITIES_2_5
+	ALIASES_2_0;
+
 static const char pt2_4[] =
 	BACKENDS_2_1
-	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
-	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
-	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "
-	"Functionalize Named Conjugate Negative ZeroTensor "
-	"ADInplaceOrView AutogradOther AutogradFunctionality* "
-	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "
-	"AutocastIPU AutocastHPU AutocastXLA AutocastCUDA "
-	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "
-	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "
-	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
-	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
-	"PreDispatch PythonDispatcher\n"
+	FUNCTIONALITIES_2_3("MAIA")
 	ALIASES_2_0
 	STRICT_2_4("CPU CUDA PrivateUse1 Meta")
 	LEGACY_2_0
@@ -153,6 +200,24 @@ static const char pt2_4[] =
 	"implicit Functionalize\n"
 	"batched-empty\n"
 	"tables\n";
+
+static const char pt2_3[] =
+	BACKENDS_2_1
+	FUNCTIONALITIES_2_3("ORT")
+	ALIASES_2_0
+	LEGACY_2_0;
+
+static const char pt2_2[] =
+	BACKENDS_2_1
+	FUNCTIONALITIES_2_1("FuncTorchBatched BatchedNestedTensor")
+	ALIASES_2_0
+	LEGACY_2_0;
+
+static const char pt2_1[] =
+	BACKENDS_2_1
+	FUNCTIONALITIES_2_1("FuncTorchBatched")
+	ALIASES_2_0
+	LEGACY_2_0;
 
 /* a version between 2.0 and 2.1 */
 static const char pt2_1_pre[] =
@@ -219,10 +284,10 @@ static const char pt1_12[] =
 	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
 	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"
 	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
-	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
+	UNNAMED;
 
-/* Before 1.12, there were no backends in keysets: each key had a bit. */
-#define KEYS_BEFORE_1_12(after_python, after_negative, after_wrapper)	\
+/* Before 1.12, keysets had no backends: each key had a bit. */
+#define KEYS_1_10(after_python, after_negative, after_wrapper)		\
 	"functionalities Undefined CPU CUDA HIP FPGA ORT XLA MLC Vulkan Metal XPU " \
 	"HPU VE Lazy Meta QuantizedCPU QuantizedCUDA QuantizedXPU "	\
 	"CustomRNGKeyId MkldnnCPU SparseCPU SparseCUDA SparseHIP SparseXPU SparseVE " \
@@ -231,17 +296,51 @@ static const char pt1_12[] =
 	"FuncTorchDynamicLayerBackMode ADInplaceOrView AutogradOther AutogradCPU " \
 	"AutogradCUDA AutogradXLA AutogradLazy AutogradXPU AutogradMLC AutogradHPU " \
 	"AutogradNestedTensor AutogradPrivateUse1 AutogradPrivateUse2 "	\
-	"AutogradPrivateUse3 Tracer AutocastCPU AutocastCUDA FuncTorchBatched " \
-	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper " after_wrapper \
-	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
-	"TESTING_ONLY_GenericMode\n"					\
-	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
+	"AutogradPrivateUse3 Tracer AutocastCPU AutocastCUDA=Autocast "	\
+	"FuncTorchBatched FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper " \
+	after_wrapper "FuncTorchDynamicLayerFrontMode "			\
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"	\
+	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n" \
+	UNNAMED
+
+/* A line of 1.6 and 1.7 begins with these keys. */
+#define KEYS_1_6							\
+	"functionalities Undefined CPU CUDA HIP FPGA MSNPU XLA Vulkan MKLDNN OpenGL " \
+	"OpenCL IDEEP QuantizedCPU QuantizedCUDA ComplexCPU ComplexCUDA CustomRNGKeyId " \
+	"MkldnnCPU SparseCPU SparseCUDA SparseHIP PrivateUse1 PrivateUse2 PrivateUse3 " \
+	"Meta BackendSelect Named "
 
 static const char pt1_11[] =
-	KEYS_BEFORE_1_12("", "ZeroTensor ", "Functionalize ");
+	KEYS_1_10("", "ZeroTensor ", "Functionalize ");
 
 static const char pt1_10[] =
-	KEYS_BEFORE_1_12("FuncTorchPython ", "", "");
+	KEYS_1_10("FuncTorchPython ", "", "");
+
+static const char pt1_8[] =
+	"functionalities Undefined CPU CUDA HIP FPGA MSNPU XLA Vulkan Metal XPU MKLDNN "
+	"OpenGL OpenCL IDEEP QuantizedCPU QuantizedCUDA QuantizedXPU ComplexCPU "
+	"ComplexCUDA CustomRNGKeyId MkldnnCPU SparseCPU SparseCUDA SparseHIP SparseXPU "
+	"NestedTensor PrivateUse1 PrivateUse2 PrivateUse3 Meta BackendSelect Named "
+	"AutogradOther AutogradCPU AutogradCUDA AutogradXLA AutogradNestedTensor "
+	"AutogradXPU AutogradPrivateUse1 AutogradPrivateUse2 AutogradPrivateUse3 Tracer "
+	"Autocast Batched VmapMode TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"
+	"aliases Autograd Math DefaultBackend\n"
+	UNNAMED;
+
+static const char pt1_7[] =
+	KEYS_1_6
+	"AutogradOther AutogradCPU AutogradCUDA AutogradXLA AutogradPrivateUse1 "
+	"AutogradPrivateUse2 AutogradPrivateUse3 Tracer Autocast Batched VmapMode "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"
+	"aliases Autograd Math\n"
+	UNNAMED;
+
+static const char pt1_6[] =
+	KEYS_1_6
+	"Autograd Profiler Tracer XLAPreAutograd Autocast PrivateUse1_PreAutograd "
+	"PrivateUse2_PreAutograd PrivateUse3_PreAutograd Batched "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"
+	UNNAMED;
 
 /*
  * The layouts after v1, in the order of dk_layout_next(), which ends before index NUM_LISTED. The
@@ -253,11 +352,19 @@ static const struct built_in {
 	bool trimmed;
 } built_in[] = {
 	{ .name = "pytorch-2.14" },
+	{ .name = "pytorch-2.13", .text = pt2_13 },
+	{ .name = "pytorch-2.12", .text = pt2_8 },
 	{ .name = "pytorch-2.11", .text = pt2_11 },
+	{ .name = "pytorch-2.10", .text = pt2_8 },
+	{ .name = "pytorch-2.9", .text = pt2_8 },
 	{ .name = "pytorch-2.8", .text = pt2_8 },
 	{ .name = "pytorch-2.7", .text = pt2_7 },
 	{ .name = "pytorch-2.6", .text = pt2_6 },
+	{ .name = "pytorch-2.5", .text = pt2_5 },
 	{ .name = "pytorch-2.4", .text = pt2_4 },
+	{ .name = "pytorch-2.3", .text = pt2_3 },
+	{ .name = "pytorch-2.2", .text = pt2_2 },
+	{ .name = "pytorch-2.1", .text = pt2_1 },
 	{ .name = "pytorch-2.1-pre", .text = pt2_1_pre },
 	{ .name = "pytorch-2.0", .text = pt2_0 },
 	{ .name = "pytorch-2.0-pre", .text = pt2_0_pre },
@@ -265,6 +372,9 @@ static const struct built_in {
 	{ .name = "pytorch-1.12", .text = pt1_12 },
 	{ .name = "pytorch-1.11", .text = pt1_11 },
 	{ .name = "pytorch-1.10", .text = pt1_10 },
+	{ .name = "pytorch-1.8", .text = pt1_8 },
+	{ .name = "pytorch-1.7", .text = pt1_7 },
+	{ .name = "pytorch-1.6", .text = pt1_6 },
 	{ .name = DK_LAYOUT_NAME "+trimmed", .trimmed = true },
 	{ .name = "pytorch-2.14+trimmed", .trimmed = true },
 	{ .name = "pytorch-1.13+trimmed", .text = pt1_13, .trimmed = true },

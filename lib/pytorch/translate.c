@@ -6,9 +6,14 @@
  */
 #include "pytorch.h"
 
-/* Keys that were renamed between versions. */
-static const char *const renames[][2] = {
-	{ "ORT", "MAIA" },
+/* The names that a key has had, the first name first. */
+static const char *const renames[][3] = {
+	{ "MSNPU", "ORT", "MAIA" },
+	{ "Autocast", "AutocastCUDA" },
+	{ "XLAPreAutograd", "AutogradXLA" },
+	{ "PrivateUse1_PreAutograd", "AutogradPrivateUse1" },
+	{ "PrivateUse2_PreAutograd", "AutogradPrivateUse2" },
+	{ "PrivateUse3_PreAutograd", "AutogradPrivateUse3" },
 };
 
 /*
@@ -26,34 +31,39 @@ enum stage {
 	STAGE_END
 };
 
-static const char *other_name(const char *name)
+/* Finds a key that has a bit. In 1.6, Autograd had one; later, it is an alias key. */
+static bool find_key(const struct dk_layout *l, const char *name, unsigned int *key)
 {
-	unsigned int i;
+	return dkc_find_key(l, name, key) && dk_key_kind(l, *key) != DK_KIND_ALIAS;
+}
 
-	for (i = 0; i < ARRAY_SIZE(renames); i++) {
-		if (dkc_streq(name, renames[i][0]))
-			return renames[i][1];
-		if (dkc_streq(name, renames[i][1]))
-			return renames[i][0];
-	}
-	return NULL;
+static bool has_name(const char *const names[3], const char *name)
+{
+	unsigned int i = 0;
+
+	while (i < 3 && names[i] && !dkc_streq(names[i], name))
+		i++;
+	return i < 3 && names[i];
 }
 
 /*
- * Finds the key of layout @there with the same name as @key, or with the other name if @key was
- * renamed.
+ * Finds the key of layout @there with the same name as @key, or with another name that the key has
+ * had.
  */
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)
 {
 	char name[DK_NAME_MAX];
-	const char *renamed;
+	unsigned int i, k;
 
 	dkc_key_name(here, key, name);
-	if (dkc_find_key(there, name, other))
+	if (find_key(there, name, other))
 		return true;
-	renamed = other_name(name);
-	return renamed && dkc_find_key(there, renamed, other);
+	for (i = 0; i < ARRAY_SIZE(renames); i++)
+		for (k = 0; has_name(renames[i], name) && k < 3 && renames[i][k]; k++)
+			if (find_key(there, renames[i][k], other))
+				return true;
+	return false;
 }
 
 static bool has_backend(const struct dk_layout *l, struct dk_keyset ks, unsigned int b)

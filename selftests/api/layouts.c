@@ -368,12 +368,13 @@ static void devices_in_layouts_without_backends(void)
 		    !CHECK_STR(layout ?: "none", keys[i].layout ?: "none"))
 			t_note("%s", keys[i].key);
 	}
-	CHECK_INT(dk_device_type_number(l, "VE", &t_why), 16);
-	CHECK_STR(dk_tensor_layout_name(l, 3), "Mkldnn");
-	CHECK(!dk_tensor_layout_name(l, 4));
+	CHECK(!dk_device_type_name(l, 0));
+	CHECK(!dk_tensor_layout_name(l, 0));
 	r_open();
-	REFUSED(dk_device_type_number(l, "PrivateUse1", &t_why), EINVAL, BAD_DEVICE_TYPE,
-		"PrivateUse1");
+	/* refuses: dk_device_type_number EOPNOTSUPP NO_SETS */
+	REFUSED(dk_device_type_number(l, "CPU", &t_why), EOPNOTSUPP, NO_SETS, "pytorch-1.11");
+	/* refuses: dk_tensor_layout_number EOPNOTSUPP NO_SETS */
+	REFUSED(dk_tensor_layout_number(l, NULL, &t_why), EOPNOTSUPP, NO_SETS, "pytorch-1.11");
 	REFUSED(dk_compute_key(l, NULL, NULL, "CPU", &key, &t_why), EOPNOTSUPP, NO_SETS,
 		"pytorch-1.11");
 	r_close();
@@ -448,6 +449,18 @@ static void translation_to_and_from_layouts_without_backends(void)
 	CHECK_STR(notes, "-ZeroTensor ");
 	CHECK_INT(translate("pytorch-1.10", "pytorch-1.11", "CPU|FuncTorchPython"), 1);
 	CHECK_STR(notes, "-FuncTorchPython ");
+	/* names that the keys had earlier */
+	CHECK_INT(translate("pytorch-1.8", "v1", "MSNPU|Autocast"), 0x800000010800);
+	CHECK_STR(notes, "MSNPU>MAIA MAIA:per-backend Autocast>AutocastCUDA ");
+	CHECK_INT(translate("v1", "pytorch-1.8", "AutocastCUDA"), 0x20000000000);
+	CHECK_STR(notes, "AutocastCUDA>Autocast ");
+	CHECK_INT(translate("pytorch-1.6", "pytorch-1.8", "PrivateUse2_PreAutograd|XLAPreAutograd"),
+		  0x4400000000);
+	CHECK_STR(notes, "XLAPreAutograd>AutogradXLA "
+		  "PrivateUse2_PreAutograd>AutogradPrivateUse2 ");
+	/* Autograd became an alias key */
+	CHECK_INT(translate("pytorch-1.6", "pytorch-1.7", "CPU|Autograd|Profiler"), 1);
+	CHECK_STR(notes, "-Autograd -Profiler ");
 	CHECK_INT(translate("pytorch-1.11", "v1", "0xc000000000000001"), 0x10001);
 	CHECK_STR(notes, "-0xc000000000000000 CPU:per-backend ");
 }

@@ -58,11 +58,12 @@ for name in "${subcommands[@]}"; do
 	is "each offered option of $name is accepted" "" "$(unknown_options "$name")"
 done
 offers '--pretty --layout --help --version' -j key CPU --
-offers '--layout=pytorch-1.13 --layout=pytorch-1.12 --layout=pytorch-1.11 --layout=pytorch-1.10' --layout=pytorch-1.
+offers '--layout=pytorch-1.13 --layout=pytorch-1.12 --layout=pytorch-1.11 --layout=pytorch-1.10' \
+	--layout=pytorch-1.1
 offers '' key -- --
 offers '' --nonsense=
-offers '-lpytorch-1.13 -lpytorch-1.12 -lpytorch-1.11 -lpytorch-1.10' key -lpytorch-1.
-offers '-jlpytorch-1.13 -jlpytorch-1.12 -jlpytorch-1.11 -jlpytorch-1.10' key -jlpytorch-1.
+offers '-lpytorch-1.13 -lpytorch-1.12 -lpytorch-1.11 -lpytorch-1.10' key -lpytorch-1.1
+offers '-jlpytorch-1.13 -jlpytorch-1.12 -jlpytorch-1.11 -jlpytorch-1.10' key -jlpytorch-1.1
 offers '' -x
 
 is "all layouts are offered" \

@@ -41,11 +41,11 @@ cat >"$st_tmp/cases" <<-END
 	dkctl replay --tr => --transcript
 	dkctl keyset --t => --to
 	dkctl --js\t => --json
-	dkctl layout pytorch-1. => pytorch-1.10 pytorch-1.11 pytorch-1.12 pytorch-1.13
+	dkctl layout pytorch-1.1 => pytorch-1.10 pytorch-1.11 pytorch-1.12 pytorch-1.13
 	dkctl --layout pytorch-2.14 => -
 	dkctl --layout pytorch-2.0- => pytorch-2.0-pre
-	dkctl --layout=pytorch-1. => --layout=pytorch-1.10 pytorch-1.11 pytorch-1.12 pytorch-1.13
-	dkctl keyset --to pytorch-1. => pytorch-1.10 pytorch-1.11 pytorch-1.12 pytorch-1.13
+	dkctl --layout=pytorch-1.1 => --layout=pytorch-1.10 pytorch-1.11 pytorch-1.12 pytorch-1.13
+	dkctl keyset --to pytorch-1.1 => pytorch-1.10 pytorch-1.11 pytorch-1.12 pytorch-1.13
 	dkctl key SparseCsrX => SparseCsrXLA SparseCsrXPU
 	dkctl key Quantized => Quantized ${quantized% }
 	dkctl key AutogradF => AutogradFunctionality

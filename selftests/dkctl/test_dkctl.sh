@@ -418,12 +418,12 @@ fi
 
 # ---- bad input --------------------------------------------------------------
 
-bad '"ORT", but layout pytorch-2.1-pre has; did you mean "MAIA"?' key ORT
-bad '"ORT", but layout pytorch-2.1-pre has; did you mean "MAIA"?' keyset 'ORT|CPU'
+bad '"ORT", but layout pytorch-2.3 has; did you mean "MAIA"?' key ORT
+bad '"ORT", but layout pytorch-2.3 has; did you mean "MAIA"?' keyset 'ORT|CPU'
 bad 'no dispatch key "MAIA", but layout v1 has; did you mean "ORT"?' key MAIA -l pytorch-1.13
 run key Named
 [ $status = 2 ] && [ "$(cat "$tmp/err")" = \
-	'dkctl: layout v1 has no dispatch key "Named", but layout pytorch-2.11 has' ]
+	'dkctl: layout v1 has no dispatch key "Named", but layout pytorch-2.12 has' ]
 result $? "bad input: key Named names a layout that has it"
 bad '"Spase"' key Spase
 bad '"Sparse"' key Spase
@@ -446,17 +446,17 @@ bad 'did you mean "pytorch-2.6"?' layout pytroch-2.6
 for release in 2.6 v2.6 v2.6.0 2.6.1+cpu; do
 	has "--layout $release" "MAIA (layout pytorch-2.6)" key -l $release MAIA
 done
-for release in pytorch-9 pytorch-2.5 pytorch-2.1 pytroch-2.5 pytorch-1.8 v2.5.1 2.5; do
+for release in pytorch-9 pytorch-1.9 pytorch-2.15 pytroch-1.9 pytorch-1.5 v1.9.1 1.9; do
 	run key -l $release CPU
 	[ $status = 2 ] && grep -qF "unknown layout \"$release\": " "$tmp/err" &&
 		! grep -q 'did you mean' "$tmp/err"
 	result $? "no other release is suggested for $release"
 done
-bad 'the keys of this release are not known; use a file, or one of v1' layout pytorch-2.5
-bad 'the keys of this release are not known; use a file, or one of v1' layout v2.5.1
+bad 'the keys of this release are not known; use a file, or a layout' layout pytorch-1.9
+bad 'the keys of this release are not known; use a file, or a layout' layout v1.9.1
 bad 'unknown layout "v9": use a file' layout v9
 bad '"pytorch-9"' key CPU -l pytorch-9
-bad 'use a file, or one of v1, pytorch-2.14, pytorch-2.11' keyset --to pytorch-2.13 CPU
+bad 'use a file, or a layout that "dkctl layout" lists' keyset --to pytorch-2.15 CPU
 bad '--to' keyset --to
 bad '--to' key --to v1 CPU
 bad 'pytorch-1.12' alias -l pytorch-1.12 Autograd
@@ -687,9 +687,11 @@ printf '%s\n' 'op a::b' 'include Autograd' 'exclude CPU|Autograd' 'has-impl-in a
 	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ "$(sort "$tmp/out" | uniq -c | sed 's/^ *//')" = "3 $alias" ]
 result $? "transcript: alias keys are refused in sets, with an explanation"
-layouts="v1, pytorch-2.14, pytorch-2.11, pytorch-2.8, pytorch-2.7, pytorch-2.6, \
-pytorch-2.4, pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12, \
-pytorch-1.11, pytorch-1.10; \"dkctl replay -l FILE\" reads one from a file"
+layouts="v1, pytorch-2.14, pytorch-2.13, pytorch-2.12, pytorch-2.11, pytorch-2.10, \
+pytorch-2.9, pytorch-2.8, pytorch-2.7, pytorch-2.6, pytorch-2.5, pytorch-2.4, pytorch-2.3, \
+pytorch-2.2, pytorch-2.1, pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, \
+pytorch-1.12, pytorch-1.11, pytorch-1.10, pytorch-1.8, pytorch-1.7, pytorch-1.6; \
+\"dkctl replay -l FILE\" reads one from a file"
 refused "no such layout: v9; the layouts are $layouts" "layout v9"
 refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x1"
 refused "no such operator: a::b" "table a::b"

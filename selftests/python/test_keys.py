@@ -199,9 +199,21 @@ def test_layouts():
     assert str(refused(Layout, "pytorch-2.11+trimmed")) == \
         "no such layout: pytorch-2.11+trimmed; layouts with a trimmed table are v1, " \
         "pytorch-2.14, pytorch-1.13"
-    for name in ("pytorch-2.5", "pytroch-2.5", "pytorch-2.1", "v2.5.1", "torch"):
+    for name in ("pytorch-1.9", "pytroch-1.9", "pytorch-2.15", "v1.9.1", "torch"):
         assert "did you mean" not in str(refused(Layout, name))
     assert refused(Layout().constant, "no_set").reason == "BAD_CONSTANT"
+
+
+def test_layout_without_backends():
+    """Before PyTorch 1.12, a keyset had no backends."""
+    old = Layout("pytorch-1.11")
+    assert old.backends == [] and not old.knows
+    key = Key("SparseCPU", old)
+    assert (key.kind, key.backend, key.device_type) == ("functionality", None, "CPU")
+    s = KeySet("CPU|AutogradCPU", layout=old)
+    assert int(s) == 0x8000000001 and list(s) == [Key("CPU", old), Key("AutogradCPU", old)]
+    assert s.translate("v1").result == KeySet("CPU|AutogradCPU")
+    assert refused(old.constant, "autograd_dispatch_keyset").reason == "NO_SETS"
 
 
 def test_layout_of_your_own():

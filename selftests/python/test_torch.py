@@ -710,8 +710,8 @@ def test_an_unknown_release(fake):
     fake(version="9.9.9")
     status, out, err = command("explain", "aten::relu")
     assert (status, out) == (3, "")
-    assert err == "dispatchkey.torch: the keys of PyTorch 9.9.9 are unknown; known releases: " \
-        "2.14, 2.11, 2.7, 2.6, 2.4, 2.0, 1.13; --layout FILE describes others\n"
+    assert err == "dispatchkey.torch: the alias keys of PyTorch 9.9.9 are unknown; " \
+        "known releases: 2.14, 2.11, 2.7, 2.6, 2.4, 2.0, 1.13; --layout FILE describes others\n"
 
 
 def test_the_guide_lists_the_releases():
@@ -762,13 +762,13 @@ def test_a_wrong_description(fake, tmp_path, text, message):
     assert not message or err == f"dispatchkey.torch: {message.format(file=file)}\n"
 
 
-@pytest.mark.parametrize("version", ["1.12.1", "2.8.0"])
+@pytest.mark.parametrize("version", ["1.9.1", "1.11.0", "1.12.1", "2.8.0", "2.13.0"])
 def test_a_release_without_tables(fake, version):
     """A release of which only names and bits are known is refused."""
     fake(version=version, layout=f"pytorch-{version[:-2]}")
     status, out, err = command("explain", "aten::relu")
     assert (status, out) == (3, "") and err.count("\n") == 1
-    assert f"the keys of PyTorch {version} are unknown" in err and \
+    assert f"the alias keys of PyTorch {version} are unknown" in err and \
         version[:-2] not in err.split("known releases")[1]
 
 

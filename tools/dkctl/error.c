@@ -179,20 +179,14 @@ static bool is_release(const char *name)
 
 int fail_layout(struct request *q, const char *name)
 {
-	const struct dk_layout *l = NULL;
 	struct suggestion s;
-	char list[256];
-	size_t n = 0;
 
 	suggest_begin(&s, name);
 	suggest_layouts(&s);
-	list[0] = '\0';
-	while ((l = dk_layout_next(l)) && n < sizeof(list))
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
-				      dk_layout_name(l));
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
-		    "unknown layout \"%.127s\": %suse a file, or one of %s", name,
-		    is_release(name) ? "the keys of this release are not known; " : "", list);
+		    "unknown layout \"%.127s\": %suse a file, or a layout that "
+		    "\"dkctl layout\" lists", name,
+		    is_release(name) ? "the keys of this release are not known; " : "");
 }
 
 /* Commands of transcripts, and the subcommands that do the same. */

@@ -115,7 +115,7 @@ static bool find_key(const struct dk_layout *l, const char *name,
 
 /*
  * Returns the printed name for a name that is only a second enumerator of the key in PyTorch's
- * source. PyTorch neither prints nor parses such names.
+ * source. Later versions of PyTorch than 1.12 neither print nor parse such names.
  */
 static const char *enumerator_alias(const char *name)
 {
@@ -169,9 +169,10 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 	char buf[DK_NAME_MAX];
 
 	l = dkc_layout(l);
-	if (!(flags & DK_PARSE_STRICT))
-		name = enumerator_alias(name);
+	/* first the name itself: before 1.12, some of the aliases were the names of keys */
 	if (find_key(l, name, flags, key))
+		return true;
+	if (!(flags & DK_PARSE_STRICT) && find_key(l, enumerator_alias(name), flags, key))
 		return true;
 	if (!l->privateuseone)
 		return false;

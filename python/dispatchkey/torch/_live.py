@@ -178,7 +178,7 @@ def _released(version: str) -> Layout:
         if of.name == f"pytorch-{release()}":
             return of
     names = ", ".join(of.name[len("pytorch-"):] for of in known)
-    raise ImportError(f"the keys of PyTorch {version} are unknown; known releases: {names}; "
+    raise ImportError(f"the alias keys of PyTorch {version} are unknown; known releases: {names}; "
                       "--layout FILE describes others")
 
 
