@@ -3,8 +3,10 @@
  * Unregisters what a module leaves registered when it is unloaded. A module should unregister in
  * its exit function. Registrations take no reference on the module: with a reference, the module
  * could not be unloaded, and its exit function would never run. What the exit function leaves
- * registered is unregistered here, in all registries, before the module's text is freed. Like
- * dk_provider_unregister(), unregistering here waits for running calls.
+ * registered is unregistered here, in all registries, before the module's memory is freed. So are
+ * arrays and definitions in its memory that another module's provider has registered, and those in
+ * init memory before that is freed. Like dk_provider_unregister(), unregistering here waits for
+ * running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -55,17 +57,22 @@ static bool in_module_memory(const void *mod, uintptr_t address)
 	return within_module(address, mod);
 }
 
+static bool in_init_memory(const void *mod, uintptr_t address)
+{
+	return within_module_init(address, mod);
+}
+
 /*
  * Finds a registry in which the module has something registered. The registry is not freed
  * before visit_end().
  */
-static struct dk_registry *visit_one(const struct module *mod)
+static struct dk_registry *visit_one(dkc_owns_fn owns, const struct module *mod)
 {
 	struct dk_registry *reg;
 
 	mutex_lock(&registries_lock);
 	for (reg = registries; reg; reg = reg->next_registry)
-		if (dkc_registry_visit(reg, in_module_memory, mod))
+		if (dkc_registry_visit(reg, owns, mod))
 			break;
 	mutex_unlock(&registries_lock);
 	return reg;
@@ -84,40 +91,56 @@ static void visit_end(struct dk_registry *reg)
 	mutex_unlock(&registries_lock);
 }
 
-/* Copies the name of a provider that the module has not unregistered. */
-static bool find_left(struct dk_registry *reg, const struct module *mod, char name[DK_NAME_MAX])
+/* Reports what the module has left in a registry. Returns false if it has left nothing. */
+static bool report_left(struct dk_registry *reg, dkc_owns_fn owns, const struct module *mod)
 {
-	const struct dkc_provider *core;
+	const char *memory = owns == in_init_memory ? "init memory" : "memory";
+	struct dkc_left left;
+	bool found;
 
 	mutex_lock(&reg->lock);
-	core = dkc_provider_of(reg, in_module_memory, mod);
-	if (core)
-		strscpy(name, core->name, DK_NAME_MAX);
+	found = dkc_left_by(reg, owns, mod, &left);
+	if (left.op)
+		pr_warn("module %s frees its %s with the declaration of operator %s: the operator was undefined\n",
+			mod->name, memory, left.op->name);
+	else if (left.block)
+		pr_warn("module %s frees its %s with an array of provider %s: the array was unregistered\n",
+			mod->name, memory, left.prov->name);
+	else if (found)
+		pr_warn("module %s was unloaded without unregistering provider %s: doing so now may block module loading\n",
+			mod->name, left.prov->name);
 	mutex_unlock(&reg->lock);
-	return core;
+	return found;
 }
 
 /*
  * Called by the module notifier, with the notifier's lock held. This function waits until the
- * provider's calls have returned. Loading and unloading other modules needs the notifier's lock, so
- * it waits just as long. The messages are printed before the wait, so that they show the cause.
+ * calls of what is unregistered have returned. Loading and unloading other modules needs the
+ * notifier's lock, so it waits just as long. The messages are printed before the wait, so that they
+ * show the cause.
  */
-void dkc_module_cleanup(const struct module *mod)
+static void cleanup(dkc_owns_fn owns, const struct module *mod)
 {
 	struct dk_registry *reg;
-	char name[DK_NAME_MAX];
 
-	while ((reg = visit_one(mod))) {
-		while (dkc_hooks_unregister_owned(reg, in_module_memory, mod))
+	while ((reg = visit_one(owns, mod))) {
+		while (dkc_hooks_unregister_owned(reg, owns, mod))
 			pr_warn("module %s was unloaded with registered hooks, which were unregistered\n",
 				mod->name);
-		while (find_left(reg, mod, name)) {
-			pr_warn("module %s was unloaded without unregistering provider %s: doing so now may block module loading\n",
-				mod->name, name);
-			dkc_owner_unregister(reg, in_module_memory, mod, name);
-		}
+		while (report_left(reg, owns, mod))
+			dkc_owner_unregister(reg, owns, mod);
 		visit_end(reg);
 	}
+}
+
+void dkc_module_cleanup(const struct module *mod)
+{
+	cleanup(in_module_memory, mod);
+}
+
+void dkc_module_init_cleanup(const struct module *mod)
+{
+	cleanup(in_init_memory, mod);
 }
 
 /* Reports operators that handles still refer to, and makes dk_registry_free() free them anyway. */

@@ -30,10 +30,16 @@ const char *dk_version(void)
 static int module_event(struct notifier_block *nb, unsigned long event,
 			void *data)
 {
-	if (event != MODULE_STATE_GOING)
+	switch (event) {
+	case MODULE_STATE_LIVE:
+		dkc_module_init_cleanup(data);
+		return NOTIFY_OK;
+	case MODULE_STATE_GOING:
+		dkc_module_cleanup(data);
+		return NOTIFY_OK;
+	default:
 		return NOTIFY_DONE;
-	dkc_module_cleanup(data);
-	return NOTIFY_OK;
+	}
 }
 
 static struct notifier_block module_nb = {

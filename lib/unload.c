@@ -190,10 +190,26 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 	mutex_lock(&reg->lock);
 	err = dkc_may_unregister(NULL, NULL);
 	for (core = reg->providers; core && !err; core = core->next)
-		if (dkc_is_owned(core, in_object, obj))
+		if (dkc_provider_uses(core, in_object, obj))
 			err = dkc_may_unregister(core, NULL);
 	mutex_unlock(&reg->lock);
 	return err;
+}
+
+/* Copies the name of what the object has left, and sets *@what to what it is. */
+static bool find_left(struct dk_registry *reg, const struct object *obj,
+		      char name[DK_NAME_MAX], const char **what)
+{
+	struct dkc_left left;
+	bool found;
+
+	mutex_lock(&reg->lock);
+	found = dkc_left_by(reg, in_object, obj, &left);
+	if (found)
+		dkc_strcpy(name, left.op ? left.op->name : left.prov->name, DK_NAME_MAX);
+	*what = left.op ? "the definition of" : left.block ? "an array of provider" : "provider";
+	mutex_unlock(&reg->lock);
+	return found;
 }
 
 /*
@@ -203,6 +219,7 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 {
 	char name[DK_NAME_MAX];
+	const char *what;
 	bool any = false;
 
 	for (; dkc_listener_unregister_owned(reg, in_object, obj); any = true)
@@ -213,10 +230,9 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 		fprintf(stderr,
 			"dispatchkey: %s was unloaded with registered hooks, which were unregistered\n",
 			obj->name);
-	for (; dkc_owner_unregister(reg, in_object, obj, name); any = true)
-		fprintf(stderr,
-			"dispatchkey: %s was unloaded with provider %s, which was unregistered\n",
-			obj->name, name);
+	for (; find_left(reg, obj, name, &what); any |= dkc_owner_unregister(reg, in_object, obj))
+		fprintf(stderr, "dispatchkey: %s was unloaded with %s %s, which was unregistered\n",
+			obj->name, what, name);
 	/* another thread may have unregistered everything meanwhile */
 	if (any || !visit(reg, obj))
 		return true;

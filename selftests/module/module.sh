@@ -11,12 +11,12 @@
 
 need_root
 need_command insmod rmmod modinfo dmesg awk
-need_module dispatchkey dk_forgetful dk_unfinished
+need_module dispatchkey dk_forgetful dk_unfinished dk_lender dk_borrower
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 53
+plan 65
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -114,6 +114,29 @@ klog_mark
 
 ok "a driver loads that does not release an operator" load dk_forgetful hold=1
 ok "the driver that holds an operator can be unloaded" unload dk_forgetful
+klog_mark
+
+# ---- registrations in memory that is freed before the provider is unregistered ----------
+
+ok "a module loads that registers the functions of others" load dk_lender
+ok "a driver loads whose functions another module registers" load dk_borrower
+ok "the driver can be unloaded" unload dk_borrower
+frees='dispatchkey: module dk_borrower frees its memory with'
+is "the log names the provider with the array of the unloaded driver" 1 \
+	"$(log_lines "$frees an array of provider lender:")"
+is "the log names the operator with the declaration of the unloaded driver" 1 \
+	"$(log_lines "$frees the declaration of operator selftest::borrowed:")"
+klog_mark
+ok "the driver can be loaded again, so its array and operator are not left" load dk_borrower
+ok "the driver can be unloaded again" unload dk_borrower
+klog_mark
+ok "a driver loads that registers an array in init memory" load dk_borrower init=1
+is "the log names the provider with the array in init memory" 1 \
+	"$(log_lines "${frees/memory/init memory} an array of provider borrower:")"
+klog_mark
+ok "that driver unregisters its provider and is unloaded" unload dk_borrower
+is "the log has no line about it" 0 "$(log_lines 'dispatchkey: module dk_borrower')"
+ok "the module with the functions of others can be unloaded" unload dk_lender
 klog_mark
 
 # ---- a driver that does not complete a call -----------------------------------------

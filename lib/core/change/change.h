@@ -114,12 +114,10 @@ struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_
  */
 const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64 after);
 /*
- * Unregisters one provider of the owner, and copies the provider's name to @name. Returns false if
- * the owner has no registered provider. Does not read the public struct dk_provider, which may
- * already be freed. Takes the lock.
+ * Unregisters what dkc_left_by() finds, and waits for its calls. Returns false if nothing is left.
+ * Does not read the public struct dk_provider, which may already be freed. Takes the lock.
  */
-bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
-			  char name[DK_NAME_MAX]);
+bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 
 /* Returns the deadline of a timeout in milliseconds; 0 means none. */
 static inline u64 dkc_deadline(unsigned int ms)

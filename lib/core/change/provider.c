@@ -211,19 +211,22 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 	return lock_and_unregister(prov, dkc_deadline(ms), why);
 }
 
-bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
-			  char name[DK_NAME_MAX])
+bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
-	struct dkc_provider *core;
+	struct dkc_change ch = { .ops = NULL };
+	struct dkc_left left;
 	bool found;
 
 	mutex_lock(&reg->lock);
-	core = dkc_provider_of(reg, owns, owner);
-	found = core;
-	if (core) {
-		dkc_strcpy(name, core->name, DK_NAME_MAX);
-		core->pub = NULL;
-		unregister(core, 0, NULL);
+	found = dkc_left_by(reg, owns, owner, &left);
+	if (left.block) {
+		dkc_drain(left.prov, dkc_block_remove(left.block));
+	} else if (left.op) {
+		dkc_op_undefine(left.op, &ch);
+		dkc_change_force(&ch);
+	} else if (found) {
+		left.prov->pub = NULL;
+		unregister(left.prov, 0, NULL);
 	}
 	dkc_registry_unlock(reg);
 	return found;

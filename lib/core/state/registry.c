@@ -167,10 +167,11 @@ no_memory:
 
 bool dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
+	struct dkc_left left;
 	bool has;
 
 	mutex_lock(&reg->lock);
-	has = dkc_hooks_of(reg, owns, owner) || dkc_provider_of(reg, owns, owner);
+	has = dkc_hooks_of(reg, owns, owner) || dkc_left_by(reg, owns, owner, &left);
 	reg->visitors += has;
 	mutex_unlock(&reg->lock);
 	return has;
@@ -272,17 +273,44 @@ __u64 dk_registry_generation(struct dk_registry *reg)
 	return generation;
 }
 
-bool dkc_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
+static bool is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
 {
-	return owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
+	return !core->drained && owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
 }
 
-struct dkc_provider *dkc_provider_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
+static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_fn owns,
+				     const void *owner)
 {
-	struct dkc_provider *core = reg->providers;
+	struct dkc_block *b = core->blocks;
+
+	while (b && !owns(owner, (uintptr_t)b->impls))
+		b = b->next;
+	return b;
+}
+
+bool dkc_provider_uses(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
+{
+	dkc_assert_writer(core->reg);
+	return is_owned(core, owns, owner) || owned_block(core, owns, owner);
+}
+
+bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
+		 struct dkc_left *left)
+{
+	u32 pos = 0;
 
 	dkc_assert_writer(reg);
-	while (core && (core->drained || !dkc_is_owned(core, owns, owner)))
-		core = core->next;
-	return core;
+	*left = (struct dkc_left){ .prov = reg->providers };
+	while (left->prov && !dkc_provider_uses(left->prov, owns, owner))
+		left->prov = left->prov->next;
+	if (left->prov) {
+		if (!is_owned(left->prov, owns, owner))
+			left->block = owned_block(left->prov, owns, owner);
+		return true;
+	}
+	while ((left->op = dkc_op_next(reg, &pos)))
+		if (left->op->definer && owns(owner, (uintptr_t)left->op->decl))
+			break;
+	left->prov = left->op ? left->op->definer : NULL;
+	return left->op;
 }

@@ -141,13 +141,23 @@ void dkc_registry_shutdown(struct dk_registry *reg);
 
 /* True if an address is in the memory of @owner, which is a module or a shared object. */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
+
+/* What an owner has left: a provider, or an array or a definition of another owner's provider. */
+struct dkc_left {
+	struct dkc_provider *prov;
+	struct dkc_block *block;	/* its array is in the owner's memory; or NULL */
+	struct dk_op *op;		/* its declaration is in the owner's memory; or NULL */
+};
+
 /*
- * dkc_is_owned() returns true if a provider belongs to an owner. A provider that does not name its
- * owner belongs to the owner whose memory contains its struct dk_provider. dkc_provider_of()
- * returns a registered provider of the owner, or NULL. The caller must hold the lock.
+ * registry.c: finds something that an owner has left in a registry. A provider that does not name
+ * its owner belongs to the owner whose memory contains its struct dk_provider. The caller must hold
+ * the lock.
  */
-bool dkc_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
-struct dkc_provider *dkc_provider_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
+		 struct dkc_left *left);
+/* True if the owner has left the provider or one of its arrays. The caller must hold the lock. */
+bool dkc_provider_uses(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
 /*
  * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL: hooks whose struct or functions are in
  * the owner's memory. The caller must hold the lock.
@@ -158,8 +168,9 @@ struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
 /*
- * registry.c: returns true if hooks or a provider of the owner are registered. In this case the
- * registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
+ * registry.c: returns true if hooks of the owner are registered, or something is that
+ * dkc_left_by() finds. In this case the registry cannot be freed before dkc_registry_visit_end().
+ * Takes the lock.
  */
 bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
 				     const void *owner);

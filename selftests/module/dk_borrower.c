@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_borrower: has its functions registered by dk_lender, and is unloaded without a word. With
+ * init=1, it registers an array that the kernel frees when the init function has returned.
+ */
+#include <linux/module.h>
+
+#include "dk_lender.h"
+
+DK_OP(borrowed, "selftest::borrowed", (const struct dk_obj *x), (x), (x));
+
+static bool init;
+module_param(init, bool, 0400);
+MODULE_PARM_DESC(init, "register an array in init memory with a provider of this module");
+
+static int borrowed_cpu(struct dk_call *c, const struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(borrowed, DK_COMPOSITE_EXPLICIT_AUTOGRAD, borrowed_cpu),
+};
+
+static const struct dk_impl impls_of_init[] __initconst = {
+	DK_IMPL(borrowed, DK_COMPOSITE_EXPLICIT_AUTOGRAD, borrowed_cpu),
+};
+
+static struct dk_provider borrower = DK_PROVIDER("borrower");
+
+static int __init borrower_init(void)
+{
+	if (!init)
+		return dk_lender_register(&borrowed_op, impls, ARRAY_SIZE(impls));
+	return dk_provider_register(&borrower, NULL) ?:
+	       dk_op_define(&borrower, &borrowed_op, 0, NULL) ?:
+	       dk_impls_register(&borrower, impls_of_init, ARRAY_SIZE(impls_of_init), NULL);
+}
+module_init(borrower_init);
+
+static void __exit borrower_exit(void)
+{
+	dk_provider_unregister(&borrower);
+}
+module_exit(borrower_exit);
+
+MODULE_DESCRIPTION("dispatchkey selftest: registrations in memory that is freed");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_lender: registers arrays and definitions of other modules with its own provider, as the core
+ * module of a family of drivers might.
+ */
+#include <linux/module.h>
+
+#include "dk_lender.h"
+
+static struct dk_provider lender = DK_PROVIDER("lender");
+
+int dk_lender_register(struct dk_op_decl *decl, const struct dk_impl *impls, unsigned int n)
+{
+	return dk_op_define(&lender, decl, 0, NULL) ?: dk_impls_register(&lender, impls, n, NULL);
+}
+EXPORT_SYMBOL_GPL(dk_lender_register);
+
+static int __init lender_init(void)
+{
+	return dk_provider_register(&lender, NULL);
+}
+module_init(lender_init);
+
+static void __exit lender_exit(void)
+{
+	dk_provider_unregister(&lender);
+}
+module_exit(lender_exit);
+
+MODULE_DESCRIPTION("dispatchkey selftest: registers what other modules own");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DK_LENDER_H
+#define _DK_LENDER_H
+
+#include <dispatchkey.h>
+
+/* Defines an operator, and registers functions, which are the caller's, with dk_lender's provider. */
+int dk_lender_register(struct dk_op_decl *decl, const struct dk_impl *impls, unsigned int n);
+
+#endif /* _DK_LENDER_H */
