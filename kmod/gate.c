@@ -27,6 +27,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
 
 #include "../lib/core/change/change.h"
 #include "gate.h"
@@ -76,15 +77,9 @@ struct gate_overflow {
 static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
 
 /*
- * Wait queues, hashed by address. A waiter is in two queues. The queue of the provider is woken
- * when a call of the provider returns. The queue of the registry is woken when a device or backend
- * goes offline or online. A returning call takes the lock of its provider's queue only, so it
- * seldom contends with waiters for other providers.
- */
-#define GATE_QUEUE_BITS	6
-static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
-/*
- * The number of waiters in all queues. While it is 0, a call that ends does not look at the queues.
+ * The number of waiters. While it is 0, a call that ends wakes none. A waiter waits on two
+ * addresses: on that of its provider, so that calls of other providers do not wake it, and on that
+ * of this variable.
  */
 static atomic_t num_waiters __read_mostly = ATOMIC_INIT(0);
 
@@ -93,15 +88,11 @@ static atomic_t num_waiters __read_mostly = ATOMIC_INIT(0);
  * before it leaves its slot or overflow list. So a waiter reads these lists after the slots
  * and overflow lists.
  */
+#define GATE_DEFERRED_BITS	6
 static struct gate_deferred {
 	raw_spinlock_t lock;
 	struct dk_deferred *list;
-} ____cacheline_aligned_in_smp gate_deferred[1 << GATE_QUEUE_BITS];
-
-struct gate_waiter {
-	struct wait_queue_entry entry;
-	const void *on;			/* address of the provider or registry */
-};
+} ____cacheline_aligned_in_smp gate_deferred[1 << GATE_DEFERRED_BITS];
 
 static struct gate_overflow *gate_overflow(u64 *storage)
 {
@@ -113,10 +104,8 @@ void dkc_gate_init(void)
 {
 	int cpu, i;
 
-	for (i = 0; i < ARRAY_SIZE(gate_queues); i++) {
-		init_waitqueue_head(&gate_queues[i]);
+	for (i = 0; i < ARRAY_SIZE(gate_deferred); i++)
 		raw_spin_lock_init(&gate_deferred[i].lock);
-	}
 	for_each_possible_cpu(cpu) {
 		struct gate_cpu *g = per_cpu_ptr(&gate_cpus, cpu);
 
@@ -280,33 +269,20 @@ void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 	__might_sleep(__FILE__, __LINE__);
 }
 
-static wait_queue_head_t *queue_of(const void *on)
-{
-	return &gate_queues[hash_ptr(on, GATE_QUEUE_BITS)];
-}
-
 /*
- * Called for each waiter in a queue. Wakes the waiter if @key is NULL or is the address that the
- * waiter waits on.
+ * Wakes the waiters on an address. The caller must have executed a full barrier, which pairs with
+ * that of prepare_to_wait() in dkc_gate_wait(). See NO_WAKE_ORDER in
+ * selftests/model/dispatchkey.pml.
  */
-static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
-		       void *key)
+static void wake(const void *on)
 {
-	const struct gate_waiter *w = container_of(entry, struct gate_waiter, entry);
-
-	return !key || w->on == key ? default_wake_function(entry, mode, sync, key) : 0;
+	wake_up_var((void *)on);
 }
 
-noinline void dkc_gate_wake(const void *on)
+void dkc_gate_wake(void)
 {
-	wait_queue_head_t *queue = queue_of(on);
-
-	/*
-	 * wq_has_sleeper() has a full barrier, which pairs with set_current_state() in
-	 * dkc_gate_wait(). See NO_WAKE_ORDER in selftests/model/dispatchkey.pml.
-	 */
-	if (wq_has_sleeper(queue))
-		__wake_up(queue, TASK_NORMAL, 0, (void *)on);
+	smp_mb();	/* pairs with prepare_to_wait() in dkc_gate_wait() */
+	wake(&num_waiters);
 }
 
 static noinline const void *overflow_del(u64 *storage)
@@ -333,10 +309,10 @@ static __always_inline void leave_gate(u64 *storage)
 	} else {
 		prov = overflow_del(storage);
 	}
-	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
+	smp_mb();	/* pairs with prepare_to_wait() in dkc_gate_wait() */
 	/* only the address of @prov is used: a waiter may have freed the provider */
 	if (unlikely(atomic_read(&num_waiters)))
-		dkc_gate_wake(prov);
+		wake(prov);
 }
 
 /* Only for calls that have a frame. */
@@ -361,10 +337,7 @@ void dk__leave_gate(struct dk__slot slot)
 
 static void wake_all(struct irq_work *work)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(gate_queues); i++)
-		__wake_up(&gate_queues[i], TASK_NORMAL, 0, NULL);
+	dkc_gate_wake();
 }
 
 static struct irq_work wake_all_work = IRQ_WORK_INIT(wake_all);
@@ -376,7 +349,7 @@ void dkc_gate_exit(void)
 
 static struct gate_deferred *deferred_of(const void *prov)
 {
-	return &gate_deferred[hash_ptr(prov, GATE_QUEUE_BITS)];
+	return &gate_deferred[hash_ptr(prov, GATE_DEFERRED_BITS)];
 }
 
 int dkc_gate_defer(struct dk_deferred *d, const void *prov, const struct dkc_reg *reg)
@@ -409,14 +382,14 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 	raw_spin_unlock_irqrestore(&g->lock, flags);
 	if (!found)
 		return false;
-	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
+	smp_mb();	/* pairs with prepare_to_wait() in dkc_gate_wait() */
 	if (!atomic_read(&num_waiters))
 		return true;
 	/* on PREEMPT_RT the lock of a wait queue may sleep, which atomic contexts must not */
 	if (dkc_in_atomic())
 		irq_work_queue(&wake_all_work);
 	else
-		dkc_gate_wake(prov);
+		wake(prov);
 	return true;
 }
 
@@ -530,40 +503,33 @@ static unsigned long timeout_until(u64 deadline)
 	return deadline > now ? msecs_to_jiffies(deadline - now) : 1;
 }
 
-static void waiter_add(struct gate_waiter *w, const void *on)
-{
-	w->on = on;
-	init_waitqueue_entry(&w->entry, current);
-	w->entry.func = wake_waiter;
-	add_wait_queue(queue_of(on), &w->entry);
-}
-
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
-		   u64 deadline)
+bool dkc_gate_wait(const void *prov, dkc_inside_fn match, void *data, u64 deadline)
 {
 	long left = deadline ? timeout_until(deadline) : MAX_SCHEDULE_TIMEOUT;
-	struct gate_waiter by_prov, by_reg;
+	wait_queue_head_t *queue = __var_waitqueue((void *)prov);
+	wait_queue_head_t *queue_of_all = __var_waitqueue(&num_waiters);
+	struct wait_bit_queue_entry waiter, in_all;
 	bool empty;
 
 	might_sleep();
 	atomic_inc(&num_waiters);
-	waiter_add(&by_prov, prov);
-	waiter_add(&by_reg, reg);
+	init_wait_var_entry(&waiter, (void *)prov, 0);
+	init_wait_var_entry(&in_all, &num_waiters, 0);
 	for (;;) {
 		/*
-		 * set_current_state() has a full barrier, which pairs with the barriers in
+		 * prepare_to_wait() has a full barrier, which pairs with the barriers in
 		 * leave_gate(), dkc_gate_complete() and dkc_gate_wake(). A signal does not end
 		 * the wait, because the caller will free what the calls use.
 		 */
-		set_current_state(TASK_UNINTERRUPTIBLE);
+		prepare_to_wait(queue, &waiter.wq_entry, TASK_UNINTERRUPTIBLE);
+		prepare_to_wait(queue_of_all, &in_all.wq_entry, TASK_UNINTERRUPTIBLE);
 		empty = !dkc_gate_any(prov, match, data);
 		if (empty || !left)
 			break;
 		left = schedule_timeout(left);
 	}
-	__set_current_state(TASK_RUNNING);
-	remove_wait_queue(queue_of(reg), &by_reg.entry);
-	remove_wait_queue(queue_of(prov), &by_prov.entry);
+	finish_wait(queue_of_all, &in_all.wq_entry);
+	finish_wait(queue, &waiter.wq_entry);
 	atomic_dec(&num_waiters);
 	return empty;
 }

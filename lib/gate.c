@@ -831,14 +831,12 @@ void dkc_gate_init(void)
  * Polls, at intervals that grow to 1 ms, because leaving a call is a single store and wakes no
  * waiter.
  */
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
-		   u64 deadline)
+bool dkc_gate_wait(const void *prov, dkc_inside_fn match, void *data, u64 deadline)
 {
 	struct timespec pause = { .tv_nsec = 1000000 / 64 };
 	bool inside = dkc_gate_any(prov, match, data);
 	int cancel;
 
-	(void)reg;
 	if (!inside)
 		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -853,9 +851,8 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
 }
 
 /* Does nothing: waiters poll. */
-void dkc_gate_wake(const void *reg)
+void dkc_gate_wake(void)
 {
-	(void)reg;
 }
 
 /* If the record @task no longer exists, the call has returned and the thread has ended. */

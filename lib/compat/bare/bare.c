@@ -228,22 +228,19 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
  * running function is a caller of this function, and could not return during a wait. In that case
  * the core has returned -EDEADLK. There is no clock: with a deadline, checks only once.
  */
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
-		   u64 deadline)
+bool dkc_gate_wait(const void *prov, dkc_inside_fn match, void *data, u64 deadline)
 {
 	bool found;
 
 	(void)prov;
-	(void)reg;
 	do
 		found = any_deferred(match, data);
 	while (found && !deadline);
 	return !found;
 }
 
-void dkc_gate_wake(const void *reg)
+void dkc_gate_wake(void)
 {
-	(void)reg;
 }
 
 u32 dkc_inside_task(const void *task, char *name, size_t size)

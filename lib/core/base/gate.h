@@ -126,14 +126,11 @@ bool dkc_gate_complete(struct dk_deferred *d, int result);
 /*
  * Waits until @match returns false for all calls. Returns false if the deadline passes first; a
  * @deadline of 0 means none. In the kernel, calls @match again when a call of @prov returns or is
- * completed, and on dkc_gate_wake(@reg). Elsewhere, polls.
+ * completed, and on dkc_gate_wake(). Elsewhere, polls.
  */
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
-		   u64 deadline);
-/*
- * Makes all waiters of a registry call @match again. Called after a change that can affect @match.
- */
-void dkc_gate_wake(const void *reg);
+bool dkc_gate_wait(const void *prov, dkc_inside_fn match, void *data, u64 deadline);
+/* Makes all waiters call @match again. Called after a change that can affect @match. */
+void dkc_gate_wake(void);
 /*
  * Returns the ID of a task or thread, which may have ended, and copies its name to @name. Must not
  * be called in a dkc_inside_fn.

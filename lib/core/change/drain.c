@@ -337,7 +337,7 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 	if (!t->deadline && !t->since)
 		dkc_call_map_wait(&core->call_map);
 	while (DKC_NOTICE_MS && (!t->deadline || t->deadline > dkc_now() + DKC_NOTICE_MS)) {
-		if (dkc_gate_wait(core, reg, is_inside, t, dkc_now() + DKC_NOTICE_MS))
+		if (dkc_gate_wait(core, is_inside, t, dkc_now() + DKC_NOTICE_MS))
 			return true;
 		mutex_lock(&reg->lock);
 		err = report_inside(t, &why);
@@ -345,7 +345,7 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 		if (err)
 			dkc_notice_wait(core->name, why.name);
 	}
-	return dkc_gate_wait(core, reg, is_inside, t, t->deadline);
+	return dkc_gate_wait(core, is_inside, t, t->deadline);
 }
 
 /* Several callers may wait for a provider at once. The last one frees the withdrawn blocks. */

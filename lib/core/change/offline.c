@@ -151,7 +151,7 @@ static int switch_tables(const struct dkc_switch *s)
 	since->over = 0;
 	/* cancel the waits of callers that took the device or backend offline before */
 	WRITE_ONCE(since->switches, since->switches + 1);
-	dkc_gate_wake(s->reg);
+	dkc_gate_wake();
 	return 0;
 }
 
