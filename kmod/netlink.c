@@ -202,9 +202,7 @@ int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
-	if (!skb)
-		return -ENOMEM;
-	return dk_nl_reply(info, skb, fill_info(skb, &counts, stats.is_enabled));
+	return dk_nl_reply(info, skb, skb ? fill_info(skb, &counts, stats.is_enabled) : -ENOMEM);
 }
 
 /* ---- the layout --------------------------------------------------------------- */
@@ -277,9 +275,7 @@ int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	skb = dk_nl_answer(info, layout_size(l));
-	if (!skb)
-		return -ENOMEM;
-	return dk_nl_reply(info, skb, fill_layout(skb, l));
+	return dk_nl_reply(info, skb, skb ? fill_layout(skb, l) : -ENOMEM);
 }
 
 /* ---- limits ------------------------------------------------------------------- */
@@ -329,9 +325,7 @@ int dispatchkey_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
-	if (!skb)
-		return -ENOMEM;
-	return dk_nl_reply(info, skb, fill_limit(skb, &limit));
+	return dk_nl_reply(info, skb, skb ? fill_limit(skb, &limit) : -ENOMEM);
 }
 
 int dispatchkey_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -34,7 +34,7 @@ static inline u8 dk_nl_state(bool online)
 
 /* Begins the answer to a request. Returns NULL, with a message in extack, if allocation fails. */
 struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
-/* Sends the answer or, if @err is set, frees the answer and returns @err. */
+/* Sends the answer or, if @err is set, frees @skb, which may then be NULL, and returns @err. */
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
 
 /*

@@ -64,9 +64,7 @@ int dispatchkey_nl_backend_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
-	if (!skb)
-		return -ENOMEM;
-	return dk_nl_reply(info, skb, fill_backend(skb, &backend));
+	return dk_nl_reply(info, skb, skb ? fill_backend(skb, &backend) : -ENOMEM);
 }
 
 int dispatchkey_nl_backend_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -145,9 +143,7 @@ int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (dk_registry_device(NULL, number, &device))
 		return no_such_device(info);
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
-	if (!skb)
-		return -ENOMEM;
-	return dk_nl_reply(info, skb, fill_device(skb, &device));
+	return dk_nl_reply(info, skb, skb ? fill_device(skb, &device) : -ENOMEM);
 }
 
 /* Parses the request of a dump. Sets *@backend if the request is for the devices of one backend. */
@@ -376,9 +372,7 @@ int dispatchkey_nl_provider_get_doit(struct sk_buff *skb, struct genl_info *info
 	if (err)
 		return err;
 	answer = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
-	if (!answer)
-		return -ENOMEM;
-	return dk_nl_reply(info, answer, fill_provider(answer, skb, &prov));
+	return dk_nl_reply(info, answer, answer ? fill_provider(answer, skb, &prov) : -ENOMEM);
 }
 
 int dispatchkey_nl_provider_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -460,9 +460,7 @@ int dispatchkey_nl_impl_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);
-	if (!answer)
-		return -ENOMEM;
-	return dk_nl_reply(info, answer, impl_answer(answer, info));
+	return dk_nl_reply(info, answer, answer ? impl_answer(answer, info) : -ENOMEM);
 }
 
 /* ---- dumps of functions ----------------------------------------------------------- */

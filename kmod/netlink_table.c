@@ -204,9 +204,7 @@ int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);
-	if (!answer)
-		return -ENOMEM;
-	return dk_nl_reply(info, answer, table_fill(answer, info, device));
+	return dk_nl_reply(info, answer, answer ? table_fill(answer, info, device) : -ENOMEM);
 }
 
 /* ---- all runs --------------------------------------------------------------------- */
