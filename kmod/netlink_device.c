@@ -119,13 +119,6 @@ static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 	return 0;
 }
 
-/* Returns the error for a number that belongs to no device, or to an unregistered device. */
-static int no_such_device(struct genl_info *info)
-{
-	return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],
-			  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
-}
-
 int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_device_info device = { .size = sizeof(device) };
@@ -141,7 +134,8 @@ int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	if (dk_registry_device(NULL, number, &device))
-		return no_such_device(info);
+		return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],
+				  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	return dk_nl_reply(info, skb, skb ? fill_device(skb, &device) : -ENOMEM);
 }
@@ -196,38 +190,15 @@ struct set_command {
 	u8 inside;
 	int (*find)(const struct nlattr *number, const struct nlattr *name,
 		    struct netlink_ext_ack *extack, u32 *found);
-	/* reads the name and the state; fails if there is no such device */
-	int (*read)(u32 number, char name[DK_NAME_MAX], bool *online);
 	bool is_device;
 };
-
-static int read_backend(u32 number, char name[DK_NAME_MAX], bool *online)
-{
-	dk_backend_name(NULL, number, name);
-	*online = dk_backend_is_online(NULL, number);
-	return 0;
-}
-
-static int read_device(u32 number, char name[DK_NAME_MAX], bool *online)
-{
-	struct dk_device_info device = { .size = sizeof(device) };
-	int err = dk_registry_device(NULL, number, &device);
-
-	if (err)
-		return err;
-	strscpy(name, device.name, DK_NAME_MAX);
-	*online = device.is_online;
-	return 0;
-}
 
 static int set_online(struct genl_info *info, const struct set_command *c)
 {
 	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
 	struct dkc_switch s = { .is_device = c->is_device, .why = &why, .inside = &inside };
-	struct nlattr **attrs = info->attrs;
-	char name[DK_NAME_MAX];
+	struct nlattr **attrs = info->attrs, *bad;
 	struct sk_buff *skb;
-	bool is_online;
 	int err;
 
 	err = c->find(attrs[c->number], attrs[c->name], info->extack, &s.number);
@@ -235,8 +206,6 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 		err = dk_nl_require(info->extack, attrs, c->state, "the new state is missing");
 	if (err)
 		return err;
-	if (c->read(s.number, name, &is_online))
-		return no_such_device(info);
 	/* allocate the answer first, because a change that is made must also be reported */
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
@@ -244,13 +213,12 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 	s.online = nla_get_u8(attrs[c->state]) == DK_NL_STATE_ONLINE;
 	s.deadline = dkc_now() + DRAIN_TIMEOUT_MS;
 	err = dkc_set_online(&s);
-	if (err && err != -ETIMEDOUT)
-		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, NULL, why.text, err));
-	/* if the device was unregistered during the wait, report the state that was set */
-	if (c->read(s.number, name, &is_online))
-		is_online = s.online;
-	if (nla_put_u32(skb, c->number, s.number) || nla_put_string(skb, c->name, name) ||
-	    nla_put_u8(skb, c->state, dk_nl_state(is_online)) ||
+	if (err && err != -ETIMEDOUT) {
+		bad = why.reason == DK_WHY_NO_DEVICE ? attrs[c->number] : NULL;
+		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, bad, why.text, err));
+	}
+	if (nla_put_u32(skb, c->number, s.number) || nla_put_string(skb, c->name, s.name) ||
+	    nla_put_u8(skb, c->state, dk_nl_state(s.online)) ||
 	    (why.reason == DK_WHY_UNSERVED && nla_put_string(skb, c->unserved, why.name)) ||
 	    (err && nla_put_string(skb, c->inside, inside.name)))
 		return dk_nl_reply(info, skb, -EMSGSIZE);
@@ -266,7 +234,6 @@ int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 		.unserved = DK_A_BACKEND_UNSERVED,
 		.inside = DK_A_BACKEND_INSIDE,
 		.find = dk_nl_find_backend,
-		.read = read_backend,
 	};
 
 	return set_online(info, &command);
@@ -281,7 +248,6 @@ int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 		.unserved = DK_A_DEVICE_UNSERVED,
 		.inside = DK_A_DEVICE_INSIDE,
 		.find = dk_nl_find_device,
-		.read = read_device,
 		.is_device = true,
 	};
 

@@ -204,9 +204,13 @@ struct dkc_switch {
 	struct dkc_device *dev;		/* NULL for a backend */
 	u32 backends;			/* the bit of the backend; 0 for a device */
 	struct dkc_offline *since;
+	char name[DK_NAME_MAX];		/* a copy, because the device may be freed during a wait */
 };
 
-/* Like dk_device_set_online_timeout(). Takes the lock. */
+/*
+ * Like dk_device_set_online_timeout(). Takes the lock. If it returns 0 or -ETIMEDOUT, the device or
+ * backend has the new state.
+ */
 int dkc_set_online(struct dkc_switch *s);
 /* Brings a backend online, with the lock held. Does not wait. */
 int dkc_backend_online(struct dk_registry *reg, unsigned int backend,

@@ -36,15 +36,6 @@ static void set_visible(const struct dkc_switch *s)
 	dkc_changed(s->reg, DKC_WHOLE_CHANGE);
 }
 
-static const char *switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX])
-{
-	if (s->dev)
-		dkc_strcpy(buf, s->dev->name, DK_NAME_MAX);
-	else
-		dkc_backend_text(s->reg, s->number, buf);
-	return buf;
-}
-
 /* Walks the published blocks of a registry. Starts and ends with NULL. */
 static struct dkc_block *next_block(const struct dk_registry *reg, const struct dkc_block *b)
 {
@@ -123,7 +114,6 @@ static int switch_tables(const struct dkc_switch *s)
 	struct dkc_offline *since = s->since;
 	struct dkc_change ch = { .ops = NULL };
 	const struct dkc_reg *r = NULL;
-	char buf[DK_NAME_MAX];
 
 	set_wanted(s, s->online);
 	/* a device has no fallbacks */
@@ -135,7 +125,7 @@ static int switch_tables(const struct dkc_switch *s)
 	if (dkc_change_prepare(&ch)) {
 		set_wanted(s, !s->online);
 		dkc_fallbacks_changed(s->reg);
-		return dkc_refuse(s->why, DK_WHY_NO_MEMORY, switch_name(s, buf));
+		return dkc_refuse(s->why, DK_WHY_NO_MEMORY, s->name);
 	}
 	if (!s->online)
 		set_visible(s);
@@ -166,12 +156,10 @@ static bool is_in_backend(const struct dkc_inside *in, void *data)
 /* The caller must not be inside a call that it will wait for. */
 static int may_wait(struct dkc_switch *s)
 {
-	char buf[DK_NAME_MAX];
-
 	if (s->dev)
 		return dkc_may_unregister(s->dev->prov, s->why);
 	if (dkc_gate_mine(is_in_backend, s))
-		return dkc_refuse(s->why, DK_WHY_INSIDE_BACKEND, switch_name(s, buf));
+		return dkc_refuse(s->why, DK_WHY_INSIDE_BACKEND, s->name);
 	return 0;
 }
 
@@ -190,9 +178,6 @@ static int wait_switched(const struct dkc_switch *s)
 		.since = s->since, .switches = s->since->switches, .over = s->since->over,
 		.deadline = s->deadline,
 	};
-	char buf[DK_NAME_MAX];
-	/* copy the name: the device may be freed during the wait */
-	const char *name = switch_name(s, buf);
 	int err = 0;
 
 	while (core && !err && !target.canceled) {
@@ -204,7 +189,7 @@ static int wait_switched(const struct dkc_switch *s)
 		while (core && core->number >= number)
 			core = core->next;
 	}
-	return target.canceled ? dkc_refuse(s->why, DK_WHY_CANCELED, name) : err;
+	return target.canceled ? dkc_refuse(s->why, DK_WHY_CANCELED, s->name) : err;
 }
 
 /* Switches to the new state. Waits for running calls even if the state was already offline. */
@@ -233,12 +218,14 @@ static int find_switched(struct dkc_switch *s)
 		if (!s->dev)
 			return dkc_refuse_number(s->why, DK_WHY_NO_DEVICE, s->number);
 		s->since = &s->dev->since;
+		dkc_strcpy(s->name, s->dev->name, sizeof(s->name));
 		return 0;
 	}
 	if (!s->number || s->number > s->reg->layout->nb)
 		return dkc_refuse_number(s->why, DK_WHY_BAD_BACKEND, s->number);
 	s->backends = dkc_backend_bit(s->number);
 	s->since = &s->reg->since[s->number - 1];
+	dkc_backend_text(s->reg, s->number, s->name);
 	return 0;
 }
 
