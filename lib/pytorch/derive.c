@@ -93,6 +93,25 @@ static const struct {
 
 /* ---- computing --------------------------------------------------------------- */
 
+bool dkc_has_word(const char *list, const char *word)
+{
+	while (*list) {
+		const char *w = word;
+
+		while (*list > ' ' && *list == *w) {
+			list++;
+			w++;
+		}
+		if (*list == '*' || (!*w && *list <= ' '))
+			return true;
+		while (*list && *list != ' ')
+			list++;
+		while (*list == ' ')
+			list++;
+	}
+	return false;
+}
+
 /* Returns the set of all i for which names[i] is in the list. Ignores names[0]. */
 static u64 names_in(const char *list, const char *const *names, unsigned int n)
 {

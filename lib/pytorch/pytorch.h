@@ -17,7 +17,12 @@
 __must_check int dkc_layout_read(struct dk_layout *l, const char *text, char *pool,
 				 size_t pool_size, struct dk_diag *why);
 
-/* derive.c: computes the rest of a layout from what was read. */
+/*
+ * derive.c: true if @word is in @list, whose words are separated by spaces. "abc*" in @list matches
+ * all words that begin with "abc".
+ */
+bool dkc_has_word(const char *list, const char *word);
+/* Computes the rest of a layout from what was read. */
 void dkc_layout_derive(struct dk_layout *l);
 /* Computes the entries of a trimmed table. */
 void dkc_layout_trim(struct dk_layout *l);

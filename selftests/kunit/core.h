@@ -11,7 +11,7 @@ extern const struct dk_test_core {
 	typeof(dkc_key_alias) *key_alias;
 	typeof(dkc_refuse) *refuse;
 	typeof(dkc_remark) *remark;
-	typeof(dkc_has_word) *has_word;
+	typeof(dkc_starts_with) *starts_with;
 	typeof(dkc_streq) *streq;
 	typeof(dkc_strcaseeq) *strcaseeq;
 	typeof(dkc_strcpy) *strcpy;

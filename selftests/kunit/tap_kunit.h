@@ -16,7 +16,7 @@
 #define dkc_key_alias		dk_test_core.key_alias
 #define dkc_refuse		dk_test_core.refuse
 #define dkc_remark		dk_test_core.remark
-#define dkc_has_word		dk_test_core.has_word
+#define dkc_starts_with		dk_test_core.starts_with
 #define dkc_streq		dk_test_core.streq
 #define dkc_strcaseeq		dk_test_core.strcaseeq
 #define dkc_strcpy		dk_test_core.strcpy

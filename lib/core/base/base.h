@@ -10,12 +10,8 @@
 #include <dispatchkey.h>
 
 bool dkc_streq(const char *a, const char *b);
+bool dkc_starts_with(const char *s, const char *start);
 char dkc_lower(char c);
-/*
- * True if @word is in @list, whose words are separated by spaces. "abc*" in @list matches all words
- * that begin with "abc".
- */
-bool dkc_has_word(const char *list, const char *word);
 /*
  * Called for a text that was cut off after @len bytes. Replaces the end of the text by "..." and
  * a NUL. Does not split a UTF-8 character. Returns the new length.

@@ -11,6 +11,15 @@ bool dkc_streq(const char *a, const char *b)
 	return *a == *b;
 }
 
+bool dkc_starts_with(const char *s, const char *start)
+{
+	while (*start && *s == *start) {
+		s++;
+		start++;
+	}
+	return !*start;
+}
+
 char dkc_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
@@ -101,25 +110,6 @@ void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
 			return;
 		}
 	}
-}
-
-bool dkc_has_word(const char *list, const char *word)
-{
-	while (*list) {
-		const char *w = word;
-
-		while (*list > ' ' && *list == *w) {
-			list++;
-			w++;
-		}
-		if (*list == '*' || (!*w && *list <= ' '))
-			return true;
-		while (*list && *list != ' ')
-			list++;
-		while (*list == ' ')
-			list++;
-	}
-	return false;
 }
 
 bool dkc_word_ok(const char *s, size_t n)

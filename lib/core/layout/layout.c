@@ -123,7 +123,7 @@ bool dkc_has_entry(const struct dk_layout *l, unsigned int slot)
 
 bool dkc_is_private(const struct dk_layout *l, unsigned int b)
 {
-	return b && b <= l->nb && dkc_has_word("PrivateUse*", l->backend_names[b]);
+	return b && b <= l->nb && dkc_starts_with(l->backend_names[b], "PrivateUse");
 }
 
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key)

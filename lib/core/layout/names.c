@@ -137,22 +137,13 @@ static const char *enumerator_alias(const char *name)
 	return name;
 }
 
-static bool starts_with(const char *s, const char *start)
-{
-	while (*start && *s == *start) {
-		s++;
-		start++;
-	}
-	return !*start;
-}
-
 void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
 		 const char *to)
 {
 	size_t skip = strlen(from), more = strlen(to), n = 0;
 
 	while (*name && n + more + 1 < DK_NAME_MAX) {
-		if (starts_with(name, from)) {
+		if (dkc_starts_with(name, from)) {
 			memcpy(buf + n, to, more);
 			n += more;
 			name += skip;
