@@ -156,29 +156,21 @@ void dkc_change_tables(struct dk_registry *reg, bool may_sleep)
 						     may_sleep));
 }
 
-/* Only the slow path runs hooks and tracers. The fast path can count, in tables with counters. */
-static u8 tables_of(const struct dk_registry *reg)
+void dkc_change_watched(struct dk_registry *reg, bool may_sleep)
 {
 	bool counted = dkc_deref_locked(reg->stats, reg);
-
-	/* if calls are counted, @watched includes 1 for the counters */
-	if (reg->watched > counted || !dkc_has_fast_calls())
-		return DKC_TABLES_BYPASSED;
-	return counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;
-}
-
-void dkc_change_watched(struct dk_registry *reg, bool more)
-{
-	u8 tables;
+	bool reported = dkc_deref_locked(reg->hooks, reg) || reg->traced;
+	u8 tables = counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;
 
 	dkc_assert_writer(reg);
-	WRITE_ONCE(reg->watched, more ? reg->watched + 1 : reg->watched - 1);
-	tables = tables_of(reg);
+	WRITE_ONCE(reg->watched, counted || reported);
+	/* only the slow path runs hooks and tracers; the fast path can count */
+	if (reported || !dkc_has_fast_calls())
+		tables = DKC_TABLES_BYPASSED;
 	if (tables == reg->tables)
 		return;
 	reg->tables = tables;
-	/* removing a watcher must not wait for memory */
-	dkc_change_tables(reg, more);
+	dkc_change_tables(reg, may_sleep);
 }
 
 /*

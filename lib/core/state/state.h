@@ -62,11 +62,11 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
  */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /*
- * Adds (@more) or removes one watcher of calls, and publishes other tables if needed. Each hook is
- * a watcher. All tracers together are one watcher, and all counters together are one.
+ * Called after hooks, counters or tracers were added or removed. Publishes other tables if needed.
+ * @may_sleep is false after a removal, which must not wait for memory.
  */
-void dkc_change_watched(struct dk_registry *reg, bool more);
-/* Called when call tracers may have changed. While any is attached, they count as one watcher. */
+void dkc_change_watched(struct dk_registry *reg, bool may_sleep);
+/* Called when call tracers may have changed. */
 void dkc_change_traced(struct dk_registry *reg);
 /* Makes a new block DKC_LIVE, or a live block DKC_REMOVED. */
 void dkc_block_set_live(struct dkc_block *b, bool live);

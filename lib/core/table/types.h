@@ -428,9 +428,9 @@ struct dk_registry {
 	bool shutdown;
 	bool unpublished;	/* being made or freed: no other thread can use it */
 	u8 tables;		/* enum dkc_tables */
-	/* @watched includes 1 for tracers; a notifier has a function @unlocked */
-	bool traced, notifies_unlocked;
-	u32 watched;		/* hooks, plus 1 if calls are counted, plus 1 if traced */
+	bool watched;		/* there are hooks, or calls are counted or traced */
+	bool traced;
+	bool notifies_unlocked;	/* a notifier has a function @unlocked */
 	bool is_default;		/* the default registry, which must not be freed */
 	u32 visitors;			/* number of visits: dkc_registry_visit() */
 	struct dk_registry *next_registry;	/* in the list of all registries */
