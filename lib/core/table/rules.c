@@ -37,7 +37,11 @@ bool dkc_may_serve(const struct dkc_reg *r)
 	       !is_at(r, reg, reg->want_offline);
 }
 
-bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view)
+/*
+ * True if a registration may serve in a view. Does not check whether the registration's device is
+ * online: a reader must have checked this, for example with dkc_device_without().
+ */
+static bool is_visible(const struct dkc_reg *r, const struct dkc_view *view)
 {
 	const struct dkc_block *b = dkc_block_of(r);
 
@@ -58,8 +62,12 @@ static struct dkc_reg *first_reg_of(const struct dk_op *op, struct dkc_block *b)
 	return NULL;
 }
 
-struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
-				struct dkc_reg *r)
+/*
+ * Walks the registrations for objects on @dev in order of precedence: first those of the device,
+ * then those without a device, both newest first. Starts and ends with NULL.
+ */
+static struct dkc_reg *next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
+				   struct dkc_reg *r)
 {
 	struct dkc_reg *next;
 
@@ -84,8 +92,8 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 {
 	struct dkc_reg *r = NULL;
 
-	while (key && (r = dkc_next_reg_on(op, dev, r)))
-		if (r->key == key && dkc_visible(r, view))
+	while (key && (r = next_reg_on(op, dev, r)))
+		if (r->key == key && is_visible(r, view))
 			return r;
 	return NULL;
 }
@@ -96,9 +104,9 @@ const struct dkc_reg *dkc_one_in(const struct dk_op *op, const struct dkc_device
 	struct dkc_reg *r = NULL;
 	u64 bits;
 
-	while (set && (r = dkc_next_reg_on(op, dev, r))) {
+	while (set && (r = next_reg_on(op, dev, r))) {
 		bits = dkc_reg_bits(r, op->reg->layout);
-		if (bits && !(bits & ~set) && dkc_visible(r, view))
+		if (bits && !(bits & ~set) && is_visible(r, view))
 			return r;
 	}
 	return NULL;
@@ -123,7 +131,7 @@ struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
 {
 	struct dkc_reg *r = dkc_deref(reg->fallback[slot], reg);
 
-	if (r && dkc_visible(r, view) &&
+	if (r && is_visible(r, view) &&
 	    (!atomic || (dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)))
 		return r;
 	return reg->builtin[slot];

@@ -186,11 +186,6 @@ static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 /* rules.c: true if a registration may serve after the change in progress. Only for the writer. */
 bool dkc_may_serve(const struct dkc_reg *r);
 /*
- * True if a registration may serve in a view. Does not check whether the registration's device is
- * online: a reader must have checked this, for example with dkc_device_without().
- */
-bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
-/*
  * Returns the function that the rules choose for the key of a slot. @dev is NULL for objects on no
  * device. The caller must hold the lock or be in a read-side critical section.
  */
@@ -215,17 +210,11 @@ struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
 /* Returns the newest visible registration at a key, or NULL. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 			unsigned int key, const struct dkc_view *view);
-/* Returns the first registration of dkc_next_reg_on() whose key is in @set, or NULL. */
+/* Returns the first registration for objects on @dev whose key is in @set, or NULL. */
 const struct dkc_reg *dkc_one_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 				 const struct dkc_view *view);
 /* Like PyTorch's getBackendKeySetFromAutograd(), for the key of functionality @f on backend @b. */
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
-/*
- * Walks the registrations for objects on @dev in order of precedence: first those of the device,
- * then those without a device, both newest first. Starts and ends with NULL.
- */
-struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
-				struct dkc_reg *r);
 
 /* Walks a set of slots, in order. */
 #define dkc_for_each_slot(slot, slots, words)					\
