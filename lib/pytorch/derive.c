@@ -51,44 +51,39 @@ static const struct {
  * backends or none. The second kind is dk_keyset_after() of the key @after, without the
  * functionalities in @without.
  */
-static const struct {
+static const struct constant_rule {
 	const char *name;
 	const char *functionalities;
 	const char *after;
 	const char *without;
 	bool backends;
-} constant_rules[DKC_NUM_CONSTANTS] = {
-#define LIST(NAME, title, list)						\
-	[DKC_CONST_##NAME] = { .name = (title), .functionalities = (list) }
-#define LIST_ON_ALL(NAME, title, list)					\
-	[DKC_CONST_##NAME] = {						\
-		.name = (title), .functionalities = (list), .backends = true }
-#define AFTER(NAME, title, key, less)					\
-	[DKC_CONST_##NAME] = {						\
-		.name = (title), .after = (key), .without = (less) }
-	LIST(AUTOGRAD, "autograd_dispatch_keyset", AUTOGRAD),
-	LIST(AUTOGRAD_ADINPLACE, "autograd_dispatch_keyset_with_ADInplaceOrView",
-	     AUTOGRAD " ADInplaceOrView"),
-	LIST(AUTOCAST, "autocast_dispatch_keyset", "Autocast*"),
-	LIST(DEFAULT_INCLUDED, "default_included_set",
-	     "BackendSelect ADInplaceOrView"),
-	LIST(DEFAULT_EXCLUDED, "default_excluded_set", "Autocast*"),
-	LIST(PYTHON, "python_ks", "Python PythonTLSSnapshot"),
-	LIST(SPARSE, "sparse_ks", "Sparse"),
-	LIST(SPARSE_CSR, "sparse_csr_ks", "SparseCsr SparseCsrCPU SparseCsrCUDA"),
-	LIST(MKLDNN, "mkldnn_ks", "MkldnnCPU"),
-	LIST_ON_ALL(AUTOGRADOTHER_BACKENDS, "autogradother_backends", OTHER),
-	AFTER(AFTER_AUTOGRAD, "after_autograd_keyset", "AutogradOther", ""),
-	AFTER(AFTER_ADINPLACE, "after_ADInplaceOrView_keyset",
-	      "ADInplaceOrView", ""),
-	AFTER(AFTER_FUNC, "after_func_keyset", "Functionalize",
-	      "ADInplaceOrView"),
-	LIST_ON_ALL(BACKENDS, "backend_bitset_mask", ""),
-	LIST(FUNCTORCH_TRANSFORMS, "functorch_transforms_ks",
+} constant_rules[] = {
+#define LIST(title, list)		{ .name = (title), .functionalities = (list) }
+#define LIST_ON_ALL(title, list)					\
+	{ .name = (title), .functionalities = (list), .backends = true }
+#define AFTER(title, key, less)						\
+	{ .name = (title), .after = (key), .without = (less) }
+	[DKC_CONST_AUTOGRAD_ADINPLACE] =
+		LIST("autograd_dispatch_keyset_with_ADInplaceOrView", AUTOGRAD " ADInplaceOrView"),
+	[DKC_CONST_AUTOCAST] = LIST("autocast_dispatch_keyset", "Autocast*"),
+	[DKC_CONST_PYTHON] = LIST("python_ks", "Python PythonTLSSnapshot"),
+	[DKC_CONST_AUTOGRADOTHER_BACKENDS] = LIST_ON_ALL("autogradother_backends", OTHER),
+	[DKC_CONST_BACKEND_FUNCTIONALITIES] =
+		LIST_ON_ALL("backend_functionality_keys", "Dense Quantized Sparse SparseCsr"),
+	/* the sets below are computed only when they are looked up */
+	LIST("autograd_dispatch_keyset", AUTOGRAD),
+	LIST("default_included_set", "BackendSelect ADInplaceOrView"),
+	LIST("default_excluded_set", "Autocast*"),
+	LIST("sparse_ks", "Sparse"),
+	LIST("sparse_csr_ks", "SparseCsr SparseCsrCPU SparseCsrCUDA"),
+	LIST("mkldnn_ks", "MkldnnCPU"),
+	AFTER("after_autograd_keyset", "AutogradOther", ""),
+	AFTER("after_ADInplaceOrView_keyset", "ADInplaceOrView", ""),
+	AFTER("after_func_keyset", "Functionalize", "ADInplaceOrView"),
+	LIST_ON_ALL("backend_bitset_mask", ""),
+	LIST("functorch_transforms_ks",
 	     "FuncTorchBatched FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper"),
-	LIST(FUNCTORCH_BATCHED, "functorch_batched_ks", "FuncTorchBatched"),
-	LIST_ON_ALL(BACKEND_FUNCTIONALITIES, "backend_functionality_keys",
-		    "Dense Quantized Sparse SparseCsr"),
+	LIST("functorch_batched_ks", "FuncTorchBatched"),
 };
 
 /* ---- computing --------------------------------------------------------------- */
@@ -193,28 +188,41 @@ static u64 set_after(const struct dk_layout *l, const char *name)
 	return f ? dk_keyset_after(l, f).bits : 0;
 }
 
+static u64 constant_set(const struct dk_layout *l, const struct constant_rule *rule)
+{
+	u64 set = rule->after ? set_after(l, rule->after) :
+				functionality_set(l, rule->functionalities);
+
+	if (rule->backends)
+		set |= l->backend_mask;
+	return set & ~functionality_set(l, rule->without);
+}
+
+enum dk_reason dkc_constant_set(const struct dk_layout *l, const char *name, u64 *set)
+{
+	unsigned int i = 0;
+
+	while (i < ARRAY_SIZE(constant_rules) && !dkc_streq(constant_rules[i].name, name))
+		i++;
+	if (i == ARRAY_SIZE(constant_rules))
+		return DK_WHY_BAD_CONSTANT;
+	/* the lists have the names of building blocks, which a layout without backends lacks */
+	if (!l->has_sets && (!l->nb || i == DKC_CONST_AUTOGRADOTHER_BACKENDS))
+		return DK_WHY_NO_SETS;
+	/* PyTorch added this constant together with FuncTorchBatchedDecomposition */
+	if (!l->alias_key[DKC_ALIAS_BATCHED] && dkc_streq(name, "functorch_batched_ks"))
+		return DK_WHY_BAD_CONSTANT;
+	*set = constant_set(l, &constant_rules[i]);
+	return *set ? DK_WHY_NONE : DK_WHY_BAD_CONSTANT;
+}
+
+/* For a layout without backends, the sets are not known. */
 static void derive_constants(struct dk_layout *l)
 {
 	unsigned int i;
-	u64 set;
 
-	/* the lists above have the names of building blocks */
-	if (!l->nb)
-		return;
-	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
-		const char *after = constant_rules[i].after;
-
-		set = functionality_set(l, constant_rules[i].functionalities);
-		if (constant_rules[i].backends)
-			set |= l->backend_mask;
-		if (after)
-			set = set_after(l, after);
-		set &= ~functionality_set(l, constant_rules[i].without);
-		l->constant[i] = set;
-	}
-	/* PyTorch added this constant together with FuncTorchBatchedDecomposition */
-	if (!l->alias_key[DKC_ALIAS_BATCHED])
-		l->constant[DKC_CONST_FUNCTORCH_BATCHED] = 0;
+	for (i = 0; l->nb && i < DKC_NUM_CONSTANTS; i++)
+		l->constant[i] = constant_set(l, &constant_rules[i]);
 	/* without @has_sets, it is not known which keys this set contains */
 	if (!l->has_sets)
 		l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] = 0;
@@ -279,11 +287,6 @@ void dkc_layout_derive(struct dk_layout *l)
 	 * byte
 	 */
 	l->has_tables = l->has_sets && dkc_table_entries(l) <= DKC_MAX_FUNCTIONS;
-}
-
-const char *dkc_constant_name(enum dkc_constant constant)
-{
-	return constant_rules[constant].name;
 }
 
 const char *dkc_layout_unknown_alias(const struct dk_layout *l)

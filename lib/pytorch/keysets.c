@@ -4,27 +4,19 @@
  */
 #include "pytorch.h"
 
-/* True if it is not known which keys a constant has in the layout. */
-static bool is_unknown(const struct dk_layout *l, enum dkc_constant constant)
-{
-	return !l->has_sets && (!l->nb || constant == DKC_CONST_AUTOGRADOTHER_BACKENDS);
-}
-
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why)
 {
-	unsigned int i = 0;
+	enum dk_reason reason;
+	u64 set;
 
 	if (!name)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
 	l = dkc_layout(l);
-	while (i < DKC_NUM_CONSTANTS && !dkc_streq(dkc_constant_name(i), name))
-		i++;
-	if (i < DKC_NUM_CONSTANTS && is_unknown(l, i))
-		return dkc_refuse(why, DK_WHY_NO_SETS, l->name);
-	if (i == DKC_NUM_CONSTANTS || !l->constant[i])
-		return dkc_refuse(why, DK_WHY_BAD_CONSTANT, name);
-	ks->bits = l->constant[i];
+	reason = dkc_constant_set(l, name, &set);
+	if (reason)
+		return dkc_refuse(why, reason, reason == DK_WHY_NO_SETS ? l->name : name);
+	ks->bits = set;
 	return dkc_accept(why);
 }
 
