@@ -20,7 +20,7 @@ export LC_ALL=C
 
 st_script=${0##*/}
 st_here=$(cd "$(dirname -- "$0")" && pwd -P)
-st_planned='' st_done=0 st_failed=0
+st_planned='' st_done=0 st_failed=0 st_finished=''
 st_loaded=()
 st_tmp=$(mktemp -d "${TMPDIR:-/tmp}/dkst.XXXXXX")
 st_log=$st_tmp/log
@@ -52,6 +52,7 @@ skip_all() {
 			skip "not run" "$*"
 		done
 	fi
+	[ $st_failed -eq 0 ] || exit 1
 	exit 4
 }
 
@@ -89,15 +90,38 @@ ok() {
 	return $status
 }
 
-# refused WHAT COMMAND... - passes if the command fails
+# refused WHAT COMMAND... - passes if the command fails, but not if it cannot be executed or is
+# killed by a signal. Any other error counts as a refusal, so test the message in $st_log, too.
 refused() {
-	local what=$1
+	local what=$1 status=0
 	shift
-	if "$@" >"$st_log" 2>&1; then
+	"$@" >"$st_log" 2>&1 || status=$?
+	if [ $status -eq 0 ]; then
 		fail "$what" "$* was not refused"
+	elif [ $status -ge 126 ]; then
+		fail "$what" "$* (status $status)"$'\n'"$(head -n 30 "$st_log")"
 	else
 		pass "$what"
 	fi
+}
+
+# lacks WHAT PATTERN FILE... - passes if no line of the files matches the extended regular
+# expression. Fails if a file is missing or empty.
+lacks() {
+	local what=$1 pattern=$2 file status=0
+	shift 2
+	for file in "${@:-no file}"; do
+		[ -s "$file" ] || {
+			fail "$what" "$file is missing or empty"
+			return
+		}
+	done
+	grep -nE -- "$pattern" "$@" >"$st_log" 2>&1 || status=$?
+	case $status in
+	0) fail "$what" "found '$pattern':"$'\n'"$(head -n 30 "$st_log")" ;;
+	1) pass "$what" ;;
+	*) fail "$what" "$(cat "$st_log")" ;;
+	esac
 }
 
 # is WHAT EXPECTED GOT - passes if both are equal
@@ -132,7 +156,7 @@ run_tap() {
 		fi
 	done < <("$@" 2>&1; echo $? >"$st_tmp/status")
 	status=$(cat "$st_tmp/status")
-	if [ "$plan" != $n ]; then
+	if [ "$plan" != $n ] || [ $n -eq 0 ]; then
 		fail "all tests of $*" "$n tests were run, ${plan:-none} were planned, status $status"
 	elif [ "$status" -ne 0 ] && [ $st_failed -eq "$failed" ]; then
 		fail "all tests of $*" "the tests passed, but the exit status is $status"
@@ -141,6 +165,7 @@ run_tap() {
 
 # finish - unloads modules, checks the kernel log, and ends the script
 finish() {
+	st_finished=1
 	st_unload_all
 	klog_check
 	if [ -n "$st_planned" ] && [ $st_done -ne "$st_planned" ]; then
@@ -160,6 +185,11 @@ st_cleanup() {
 	if [ "$(type -t at_exit)" = function ]; then at_exit; fi
 	st_unload_all
 	rm -rf -- "$st_tmp"
+	# a script that ends early must not pass
+	if [ $status -eq 0 ] && [ -z "$st_finished" ]; then
+		diag "the script ended without finish"
+		status=1
+	fi
 	exit $status
 }
 trap st_cleanup EXIT

@@ -54,6 +54,7 @@ if [ "${1-}" = --write ]; then
 		sort "$st_tmp/counts"
 	} >"$baseline"
 	echo "wrote ${baseline#"$PWD/"}"
+	st_finished=1
 	exit 0
 fi
 [ -e "$baseline" ] || skip_all "no baseline for $version ($0 --write makes one)"

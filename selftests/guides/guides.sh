@@ -53,4 +53,7 @@ cp -P "$build"/libdispatchkey*.so* /usr/local/lib
 
 mkdir "$st_tmp/my"
 cp "$DK_OUTSIDE/driver/my.ko" "$st_tmp/my"
-PATH=/usr/local/bin:$PATH LD_LIBRARY_PATH=/usr/local/lib "$top/scripts/check-docs" --machine "$st_tmp"
+echo "TAP version 13"
+run_tap env PATH="/usr/local/bin:$PATH" LD_LIBRARY_PATH=/usr/local/lib \
+	"$top/scripts/check-docs" --machine "$st_tmp"
+finish
