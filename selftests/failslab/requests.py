@@ -67,7 +67,7 @@ def crowd(name, value):
 
 
 def main():
-    tap, family = genl.Tap(), genl.Family()
+    tap, family = genl.Tap(len(REQUESTS)), genl.Family()
     crowd("twin", FUNCTIONS)
     family.do("stats-set", {"state": 1})
     nth = os.open("/proc/self/fail-nth", os.O_RDWR)

@@ -7,7 +7,7 @@ import snapshot
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(10)
     family = genl.Family()
     # First, test the search itself.
     for bad in (struct.pack("Q", 0xFFFF888004A1B000), struct.pack("Q", 0xFFFFFFFFC0A01234),

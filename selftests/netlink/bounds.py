@@ -172,7 +172,7 @@ def leaving(tap, family):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(78)
     family = genl.Family()
     crowd("ops", OPS)
     crowd("devices", DEVICES)

@@ -348,7 +348,7 @@ def very_many(tap, family, n):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(109)
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)

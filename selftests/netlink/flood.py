@@ -191,7 +191,7 @@ def other_namespace(tap, family):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(31)
     family = genl.Family()
     for part in (one_change_each, counts_add_up, are_coalesced, listener_does_not_read,
                  other_namespace):

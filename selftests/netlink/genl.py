@@ -318,9 +318,11 @@ class Listener:
 
 
 class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-        print("TAP version 13", flush=True)
+    """Prints TAP. The number of tests is planned, so that a program that leaves out some fails."""
+
+    def __init__(self, planned):
+        self.planned, self.count, self.failed = planned, 0, 0
+        print(f"TAP version 13\n1..{planned}", flush=True)
 
     def ok(self, what, good, why=""):
         self.count += 1
@@ -349,5 +351,6 @@ class Tap:
         print("# " + str(text).replace("\n", "\n# "), flush=True)
 
     def finish(self):
-        print(f"1..{self.count}", flush=True)
-        sys.exit(1 if self.failed else 0)
+        if self.count != self.planned:
+            self.diag(f"{self.count} tests were run, {self.planned} were planned")
+        sys.exit(1 if self.failed or self.count != self.planned else 0)

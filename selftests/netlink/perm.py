@@ -236,7 +236,7 @@ def readers(tap, family, good):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(208)
     family = genl.Family()
     good = tap.attempt("there are valid requests", right_requests, family)
     if good is None:

@@ -124,7 +124,7 @@ def policies_of_all(tap, family, spec):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(59)
     family = genl.Family()
     spec = family.spec
     tap.equal("the family has the version of the specification",

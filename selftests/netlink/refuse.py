@@ -269,7 +269,7 @@ def by_module(tap, family):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(846)
     family = genl.Family()
     before = snapshot.take(family)
     for name, cmd in family.spec.commands.items():

@@ -79,7 +79,7 @@ def longest_wait(tap, family, group):
 
 
 def main():
-    tap = genl.Tap()
+    tap = genl.Tap(3)
     family = genl.Family()
     with control_group() as group:
         if group:

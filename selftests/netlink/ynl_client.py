@@ -322,12 +322,12 @@ def command_line(tap):
 
 
 def main():
-    tap = genl.Tap()
+    client = os.environ.get("DK_CLIENT")
+    tap = genl.Tap(81 if client else 77)
     begin = time.monotonic()
     a = tap.attempt("the kernel's client finds the family", Asked)
     if a is None:
         tap.finish()
-    client = os.environ.get("DK_CLIENT")
 
     def all_of_it():
         layout = module_and_layout(tap, a)
