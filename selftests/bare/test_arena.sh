@@ -12,8 +12,8 @@
 cc=${CC:-cc}
 [ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
 need_command "${cc%% *}"
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
+dir=$st_tmp/arena
+mkdir "$dir"
 
 links() {
 	BARE_CC=$cc O=$dir "$st_top/scripts/check-bare" &&
