@@ -27,7 +27,8 @@ check() {
 change() {
 	cp -r "$tree.orig"/* "$tree"
 	sed -i -E "$2" "$tree/$1"
-	! cmp -s "$tree/$1" "$tree.orig/$1"
+	cmp "$tree/$1" "$tree.orig/$1"
+	[ $? -eq 1 ]
 }
 # finds WHAT PATTERN FILE SCRIPT - checks that check-abi fails after a change of FILE, and that
 # its message matches PATTERN
