@@ -34,9 +34,11 @@ refuses() { # STATUS PATTERN WORD...
 echo "TAP version 13"
 
 mapfile -t subcommands < <("$path" help | sed '/^options:/,$d' | grep -oE '^  [a-z]+' | tr -d ' ')
+ok "the help lists subcommands" test ${#subcommands[@]} -gt 15
 offers "${subcommands[*]}" ''
 is "each subcommand has a description" "" "$(complete '' | grep -v $'\t..')"
-is "the help does not list __complete" "" "$("$path" help | grep __complete)"
+"$path" help >"$st_tmp/help"
+lacks "the help does not list __complete" __complete "$st_tmp/help"
 
 # The options that the help lists must be offered with a description, and offered options must
 # be accepted.
@@ -44,14 +46,19 @@ listed() { # SUBCOMMAND
 	"$path" help "$1" | sed '/^exit status:/,$d' | grep -E '^  -' | grep -oE -- '--[a-z-]+' |
 		LC_ALL=C sort -u | tr '\n' ' ' | sed 's/ $//'
 }
+# unknown SUBCOMMAND OPTION - prints the error for an option that is not accepted
+unknown() {
+	# shellcheck disable=SC2086 # an option and its value
+	"$path" "$1" $2 x </dev/null 2>&1 | grep 'option --'
+}
 unknown_options() { # SUBCOMMAND
 	local option
 	for option in $(values "$1" -); do
 		case $option in --layout | --to) option+=' v1' ;; --svg) option+=" $st_tmp/svg" ;; esac
-		# shellcheck disable=SC2086 # an option and its value
-		"$path" "$1" ${option/--color=/--color=auto} x </dev/null 2>&1 | grep 'option --'
+		unknown "$1" "${option/--color=/--color=auto}"
 	done
 }
+like "an option that is not accepted is reported" "*option --nonsense*" "$(unknown key --nonsense)"
 for name in "${subcommands[@]}"; do
 	is "the options of $name" "$(listed "$name")" "$(sorted "$name" - | tr -d =)"
 	is "each option of $name has a description" "" "$(complete "$name" - | grep -v $'\t..')"
@@ -99,13 +106,12 @@ path=$st_tmp/live/dkctl
 offers 'show CPU edu set release' backend ''
 offers 'edu' backend release ''
 offers '-sc=always -sc=auto' backend -sc=a
-undescribed() {
-	local name
-	for name in backend device provider op kernels table stats limits; do
-		complete "$name" '' && complete "$name" X ''
-	done | cut -f 1,2 | grep -v $'\t..'
-}
-is "offered words have a description" "" "$(undescribed)"
+for name in backend device provider op kernels table stats limits; do
+	complete "$name" ''
+	complete "$name" X ''
+done >"$st_tmp/offered"
+ok "words are offered for each subcommand" test "$(wc -l <"$st_tmp/offered")" -gt 30
+is "offered words have a description" "" "$(grep -v $'^[^\t]*\t..' "$st_tmp/offered")"
 offers 'offline online' backend set edu ''
 offers 'offline' backend set edu of
 offers 'offline online' dev set edu ''
@@ -139,14 +145,23 @@ is "the description of a word is that of the help" \
 words_of() { # SUBCOMMAND
 	complete "$1" '' | cut -f 1 | grep -xE '[a-z]+' | grep -vxE 'edu|backends|devices'
 }
-not_read() {
-	local name word
-	for name in backend device provider op kernels stats limits; do
-		for word in $(words_of $name); do
-			"$path" $name "$word" x y z 2>&1 | grep "word \"$word\"\|no .* \"$word\""
-		done
-	done
+# said SUBCOMMAND WORD - prints the error for WORD and too many words after it, with @ for WORD
+said() { "$path" "$1" "$2" x y z 2>&1 | sed "s/\"$2\"/@/g"; }
+# reads SUBCOMMAND WORD - checks that the error does not name WORD, and that it differs from that
+# for a word that is not offered, which may be the name of an object
+reads() {
+	local got unknown
+	got=$(said "$@") unknown=$(said "$1" nonsense)
+	echo "dkctl $*: $got"
+	[ -n "$got" ] && [ "$got" != "$unknown" ] && [[ $got != *@* ]]
 }
-is "every offered word is accepted" "" "$(not_read)"
+for name in backend device provider op kernels stats limits; do
+	mapfile -t words < <(words_of $name)
+	ok "$name offers words" test ${#words[@]} -gt 0
+	for word in "${words[@]}"; do
+		ok "the word that $name offers is accepted: $word" reads $name "$word"
+	done
+	refused "a word that $name does not offer is not accepted" reads $name nonsense
+done
 
 finish
