@@ -16,7 +16,7 @@ need_command make tar gzip "${CC:-cc}"
 
 version=$(cat "$st_top/VERSION")
 name=dispatchkey-$version
-mkdir "$st_tmp"/{home,first,second,unpacked}
+mkdir "$st_tmp"/{home,first,second,again,unpacked}
 # alone COMMAND... - runs COMMAND without the project's git repository and cache and, if unshare
 # works here, without a network
 alone=(env -i PATH="$PATH" HOME="$st_tmp/home" TMPDIR="$st_tmp" CC="${CC:-cc}"
@@ -60,6 +60,8 @@ farm() {
 	chmod -R u+w "$tree"
 }
 ok "links can be made to sources without write permission" farm
+find "$st_tmp/farm/modules/6.1" -type d >"$st_tmp/folders"
+ok "the folder of these links has folders" grep -q "/kmod$" "$st_tmp/folders"
 is "modules can be built in the folder of these links" "" \
 	"$(find "$st_tmp/farm/modules/6.1" -type d ! -perm -u+w)"
 # homeless COMMAND... - runs a command without HOME
@@ -81,9 +83,11 @@ ok "scripts/check --user passes in the unpacked tree, $network" \
 diag "$(tail -n 1 "$st_tmp/said")"
 ok "scripts/lint --text passes in the unpacked tree, $network" passes "$tree/scripts/lint" --text
 ok "make abi-check succeeds in the unpacked tree" alone make -s -C "$tree" abi-check
-ok "make dist succeeds in the unpacked folder" pack "$st_tmp/second" "$tree"
-is "the tarball of the unpacked folder has the same files" "$(files "$st_tmp/first/$name.tar.gz")" \
-	"$(files "$st_tmp/second/$name.tar.gz")"
+ok "make dist succeeds in the unpacked folder" pack "$st_tmp/again" "$tree"
+files "$st_tmp/first/$name.tar.gz" >"$st_tmp/files"
+ok "the tarball has a README" grep -x "$name/README.md" "$st_tmp/files"
+is "the tarball of the unpacked folder has the same files" "$(cat "$st_tmp/files")" \
+	"$(files "$st_tmp/again/$name.tar.gz")"
 
 echo 9.9.9 >"$tree/VERSION"
 refused "make dist refuses a version that NEWS does not have" pack "$st_tmp/second" "$tree"
