@@ -29,8 +29,9 @@ import dispatchkey
 print(*{l.split()[5] for l in open('/proc/self/maps') if '.so' in l and ('dispatchkey' in l or 'urcu' in l)})"
 }
 inside_only() {
-	local file
-	for file in $(loaded); do
+	local file files
+	files=$(loaded) && [[ $files == *libdispatchkey* ]] || return
+	for file in $files; do
 		case $file in "$env"/*) ;; *) echo "loads $file" && return 1 ;; esac
 	done
 }

@@ -58,7 +58,7 @@ names_are_documented() {
 		grep -ow 'self[a-z_]*' | sort -u >"$st_tmp/made"
 	sed -n '/DK_OP() - /,/^ \*\//p' "$st_top/include/dispatchkey-op.h" |
 		grep -v "kernel only" | grep -oE '``(struct )?id[a-z_]*' | sed 's/.*id/self/' | sort -u >"$st_tmp/listed"
-	diff "$st_tmp/listed" "$st_tmp/made"
+	[ -s "$st_tmp/made" ] && diff "$st_tmp/listed" "$st_tmp/made"
 }
 
 # types CODE RIGHT WRONG... - CODE compiles with RIGHT for "@", and not with WRONG
