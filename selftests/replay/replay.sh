@@ -28,6 +28,10 @@ if [ -n "${DK_BRIEF-}" ]; then
 	mapfile -t routed < <(printf '%s\n' "${routed[@]}" | grep '^own/')
 	falsified=(pytorch-2.14/operators.dkt)
 fi
+if [ ${#files[@]} -le 3 ] || [ ${#routed[@]} -eq 0 ]; then
+	fail "there are transcripts" "${files[*]} ${routed[*]}"
+	finish
+fi
 plan $((${#files[@]} + ${#routed[@]} + ${#falsified[@]} + 13))
 must_load dispatchkey dk_replay_test
 resolve=/sys/module/dk_replay_test/parameters/force_resolve
