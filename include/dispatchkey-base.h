@@ -65,7 +65,7 @@ extern "C" {
 #endif
 #endif
 
-/* Maximum size of an operator's name, a device's name or a label, including the NUL. */
+/* Maximum size of an operator's or device's name, including the NUL. A longer label is cut off. */
 #define DK_NAME_MAX		128
 
 struct dk_layout;

@@ -182,7 +182,8 @@
  * @args: the names of the parameters in parentheses, in the same order
  * @objs: what calls dispatch on, in order and in parentheses: pointers to struct dk_obj
  *	(NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and dk_list_obj() of a
- *	struct dk_list. A call may evaluate these expressions more than once. They must
+ *	struct dk_list. For an optional pointer to a struct that contains the object, write
+ *	(opt ? &opt->dk : NULL). A call may evaluate these expressions more than once. They must
  *	neither sleep nor call the dispatcher.
  *
  * Write one line, which ends with a semicolon, in a header. Include this header in all files

@@ -258,7 +258,7 @@ enum dk_impl_flags {
  * struct dk_impl - a function and its key; usually an element of a constant array
  * @op: the operator; NULL for dk_fallback_register()
  * @fn: the function; NULL for a fallthrough
- * @label: human-readable name of the function
+ * @label: human-readable name of the function, or NULL
  * @key: a runtime key or alias key. DK_UNDEFINED is the catch-all,
  *	CompositeImplicitAutograd. In the array of a backend or device, a building block
  *	such as DK_DENSE stands for that backend's runtime key. In other arrays, a
