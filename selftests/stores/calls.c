@@ -323,6 +323,8 @@ int main(int argc, char **argv)
 	pthread_t next;
 
 	fault = argc > 1 ? argv[1] : "";
+	if (fault[0] && strcmp(fault, "stats") && strcmp(fault, "shared") && strcmp(fault, "line"))
+		errx(1, "unknown word: %s", fault);
 	set_up_both();
 	if (!strcmp(fault, "stats") &&
 	    (dk_stats_enable(NULL, NULL) || dk_stats_enable(rules.reg, NULL)))
