@@ -54,16 +54,15 @@ enum dk_key_kind {
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
 
 /**
- * dk_layout_next() - walk the built-in layouts
- * @l: the previous layout, or NULL to begin
+ * dk_layout_next() - walk the names of the built-in layouts
+ * @name: the previous name, or NULL to begin
  *
- * Layouts with a trimmed table are skipped.
+ * dk_layout_find() finds a layout by its name. Layouts with a trimmed table are skipped.
  *
- * Context: Process context; the first use of a layout other than v1 allocates memory. Not in the
- * kernel module.
- * Return: The next layout, or NULL at the end or if there is no memory for it.
+ * Context: Any. Not in the kernel module.
+ * Return: The next name, a constant string; NULL after the last name and for other names.
  */
-const struct dk_layout *dk_layout_next(const struct dk_layout *l);
+const char *dk_layout_next(const char *name);
 
 /**
  * dk_layout_parse() - parse a layout from text

@@ -431,18 +431,18 @@ static const struct dk_layout *layout_at(unsigned int i)
 
 /* ---- by name ------------------------------------------------------------------ */
 
-const struct dk_layout *dk_layout_next(const struct dk_layout *l)
+const char *dk_layout_next(const char *name)
 {
 	unsigned int i = 0;
 
-	if (!l)
-		return &dkc_v1;
-	if (l == &dkc_v1)
-		return layout_at(0);
-	/* layouts of dk_layout_parse() are not listed */
-	while (i < NUM_LISTED && READ_ONCE(layouts[i]) != l)
+	if (!name)
+		return DK_LAYOUT_NAME;
+	if (!dkc_streq(name, DK_LAYOUT_NAME)) {
+		while (i < NUM_LISTED && !dkc_streq(built_in[i].name, name))
+			i++;
 		i++;
-	return i + 1 < NUM_LISTED ? layout_at(i + 1) : NULL;
+	}
+	return i < NUM_LISTED ? built_in[i].name : NULL;
 }
 
 /*

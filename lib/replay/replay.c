@@ -380,12 +380,11 @@ static int run(struct dk_replay *r, const char *line, size_t len)
 
 static void put_layouts(struct dk_replay *r)
 {
-	const struct dk_layout *l = NULL;
-	const char *before = "; the layouts are ";
+	const char *before = "; the layouts are ", *name = NULL;
 
-	while ((l = dk_layout_next(l))) {
+	while ((name = dk_layout_next(name))) {
 		dk_replay_put(r, before);
-		dk_replay_put(r, dk_layout_name(l));
+		dk_replay_put(r, name);
 		before = ", ";
 	}
 	dk_replay_put(r, "; \"dkctl replay -l FILE\" reads one from a file");

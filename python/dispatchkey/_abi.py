@@ -1209,7 +1209,7 @@ STRUCTS = [
 FUNCTIONS: _Dict[str, _Tuple[_Any, _List[_Any]]] = {
     "dk_reason_text": (c.c_char_p, [c.c_uint]),
     "dk_layout_find": (c.c_void_p, [c.c_char_p, c.POINTER(dk_diag)]),
-    "dk_layout_next": (c.c_void_p, [c.c_void_p]),
+    "dk_layout_next": (c.c_char_p, [c.c_char_p]),
     "dk_layout_parse": (c.c_void_p, [c.c_char_p, c.POINTER(dk_diag)]),
     "dk_layout_free": (None, [c.c_void_p]),
     "dk_layout_describe": (c.c_size_t, [c.c_void_p, c.c_char_p, c.c_size_t]),

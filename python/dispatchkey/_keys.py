@@ -81,10 +81,10 @@ class Layout:
     @classmethod
     def all(cls) -> list[Layout]:
         """Return the layouts that the library has, without those with a trimmed table."""
-        found, ptr = [], lib.dk_layout_next(None)
-        while ptr:
-            found.append(cls._of(ptr))
-            ptr = lib.dk_layout_next(ptr)
+        found, name = [], lib.dk_layout_next(None)
+        while name:
+            found.append(cls(name.decode()))
+            name = lib.dk_layout_next(name)
         return found
 
     @classmethod

@@ -513,12 +513,15 @@ static void translate_and_back(const struct dk_layout *a, const struct dk_layout
 
 static void translation_without_notes_is_reversible(void)
 {
-	const struct dk_layout *a = NULL, *b;
+	const struct dk_layout *a, *b;
+	const char *from = NULL, *to;
 	unsigned int i, rounds = T_KERNEL ? 2 : 60;
 	u64 seed = 0x9e3779b97f4a7c15ull;
 
-	while ((a = dk_layout_next(a))) {
-		for (b = dk_layout_next(NULL); b; b = dk_layout_next(b)) {
+	while ((from = dk_layout_next(from))) {
+		a = dk_layout_find(from, NULL);
+		for (to = dk_layout_next(NULL); to; to = dk_layout_next(to)) {
+			b = dk_layout_find(to, NULL);
 			for (i = 0; i < rounds; i++) {
 				u64 bits = t_random(&seed) & t_random(&seed);
 

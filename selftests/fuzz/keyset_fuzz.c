@@ -8,12 +8,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_string(data, size);
-	const struct dk_layout *l = NULL;
+	const struct dk_layout *l;
+	const char *layout = NULL;
 	char name[DK_NAME_MAX];
 	struct dk_keyset ks;
 	unsigned int key, again;
 
-	while ((l = dk_layout_next(l))) {
+	while ((layout = dk_layout_next(layout))) {
+		l = dk_layout_find(layout, NULL);
 		dk_keyset_parse(l, text, &ks, NULL);
 		dk_backend_bit_parse(l, text, &key, NULL);
 		dk_key_parse(l, text, DK_PARSE_STRICT, &key, NULL);

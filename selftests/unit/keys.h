@@ -7,9 +7,16 @@
 #include "layout/layout.h"
 #include "tap.h"
 
+static inline const struct dk_layout *layout_after(const struct dk_layout *l)
+{
+	const char *name = dk_layout_next(dk_layout_name(l));
+
+	return name ? dk_layout_find(name, NULL) : NULL;
+}
+
 #define FOR_EACH_LAYOUT(l)						\
-	for (const struct dk_layout *l = dk_layout_next(NULL); l;	\
-	     l = dk_layout_next(l))
+	for (const struct dk_layout *l = dk_layout_find("v1", NULL); l;	\
+	     l = layout_after(l))
 
 /* The tests of building blocks: before 1.12, PyTorch had none. */
 #define FOR_EACH_LAYOUT_WITH_BACKENDS(l)				\

@@ -139,13 +139,18 @@ static const char *name_of(const struct dk_layout *l, unsigned int key)
 
 TEST(all_layouts_are_listed)
 {
-	const struct dk_layout *l = NULL;
+	const char *name = NULL;
 	unsigned int n = 0;
 
-	while ((l = dk_layout_next(l)))
+	while ((name = dk_layout_next(name))) {
+		EXPECT_STREQ(dk_layout_name(layout(name)), name);
 		n++;
+	}
 	EXPECT_EQ(n, COUNT(versions));
-	EXPECT_STREQ(dk_layout_name(dk_layout_next(NULL)), "v1");
+	EXPECT_STREQ(dk_layout_next(NULL), "v1");
+	EXPECT_STREQ(dk_layout_next("v1"), "pytorch-2.14");
+	EXPECT(!dk_layout_next("v1+trimmed"));
+	EXPECT(!dk_layout_next("2.14"));
 }
 
 TEST(numbers_of_every_layout)

@@ -73,15 +73,20 @@ static void term_candidate(struct completion *c, const char *value, const struct
 static void put_layouts(struct completion *c)
 {
 	bool trimmed = strchr(typed(c), '+');
-	const struct dk_layout *l = NULL, *found;
+	const struct dk_layout *l;
+	const char *next = NULL;
 	char name[DK_NAME_MAX + 16];
 
-	while ((l = dk_layout_next(l))) {
-		snprintf(name, sizeof(name), "%s%s", dk_layout_name(l), trimmed ? "+trimmed" : "");
-		found = dk_layout_find(name, NULL);
-		candidate_format(c, name, "%u backends, %u functionalities, %u table entries",
-				 dk_layout_backends(l), dk_layout_functionalities(l),
-				 dk_table_size(found ? found : l));
+	while ((next = dk_layout_next(next))) {
+		snprintf(name, sizeof(name), "%s%s", next, trimmed ? "+trimmed" : "");
+		l = dk_layout_find(name, NULL);
+		if (!l)
+			l = dk_layout_find(next, NULL);
+		if (l)
+			candidate_format(c, name,
+					 "%u backends, %u functionalities, %u table entries",
+					 dk_layout_backends(l), dk_layout_functionalities(l),
+					 dk_table_size(l));
 	}
 	c->wants_file |= !c->found;
 }

@@ -91,18 +91,22 @@ static int fail_foreign_key(struct request *q, const char *name)
 	const struct dk_layout *l = NULL;
 	struct dk_translation t;
 	struct dk_note n = { .size = sizeof(n) };
+	const char *other = NULL;
 	unsigned int key;
 
-	while ((l = dk_layout_next(l)) && dk_key_parse(l, name, 0, &key, NULL))
-		;
-	if (!l)
+	while ((other = dk_layout_next(other))) {
+		l = dk_layout_find(other, NULL);
+		if (l && !dk_key_parse(l, name, 0, &key, NULL))
+			break;
+	}
+	if (!other)
 		return STATUS_OK;
 	dk_translate(&t, l, q->layout, dk_key_set(l, key));
 	while (dk_translation_next(&t, &n) > 0 && !(n.kind & DK_NOTE_RENAMED))
 		;
 	return fail(q, STATUS_BAD_INPUT, name, n.kind & DK_NOTE_RENAMED ? n.other : NULL,
 		    "layout %s has no dispatch key \"%.127s\", but layout %s has",
-		    dk_layout_name(q->layout), name, dk_layout_name(l));
+		    dk_layout_name(q->layout), name, other);
 }
 
 int fail_key(struct request *q, const char *name)

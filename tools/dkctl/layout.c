@@ -109,7 +109,7 @@ static const char *per_backend_text(const struct dk_layout *l, unsigned int f,
 static void text(const struct dk_layout *l)
 {
 	unsigned int nb = dk_layout_backends(l), nf = dk_layout_functionalities(l);
-	const struct dk_layout *other = NULL;
+	const char *other = NULL;
 	char name[DK_NAME_MAX], slots[32], bit[16];
 	unsigned int i;
 	struct wrap w;
@@ -135,7 +135,7 @@ static void text(const struct dk_layout *l)
 	printf("\n");
 	wrap_begin(&w, stdout, "layouts:", 9);
 	while ((other = dk_layout_next(other)))
-		wrap_word(&w, dk_layout_name(other), "");
+		wrap_word(&w, other, "");
 	wrap_end(&w);
 }
 

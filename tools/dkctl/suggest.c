@@ -147,14 +147,11 @@ void suggest_set(struct suggestion *s, const struct dk_layout *l)
 /* Never suggests a layout of another release, because its keys have other numbers. */
 void suggest_layouts(struct suggestion *s)
 {
-	const char *digits = "0123456789", *name, *release = strpbrk(s->word, digits);
-	const struct dk_layout *l = NULL;
+	const char *digits = "0123456789", *release = strpbrk(s->word, digits), *name = NULL;
 
-	while (release && (l = dk_layout_next(l))) {
-		name = dk_layout_name(l);
+	while (release && (name = dk_layout_next(name)))
 		if (!strcmp(name + strcspn(name, digits), release))
 			suggest_try(s, name);
-	}
 }
 
 const char *suggest_end(struct suggestion *s)
