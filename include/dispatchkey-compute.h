@@ -110,7 +110,8 @@ const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
  *
  * Context: Any. Not in the kernel module.
  * Return: The number; -EINVAL (reason BAD_TENSOR_LAYOUT) if the PyTorch version of @l has no such
- * layout; -EOPNOTSUPP (reason NO_SETS) if @l has no backends: the numbers before 1.12 are not known.
+ * layout; -EOPNOTSUPP (reason NO_SETS) if @l has no backends: the numbers before 1.12 are not
+ * known.
  */
 int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
 			    struct dk_diag *why);

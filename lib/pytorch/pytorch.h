@@ -33,7 +33,7 @@ const char *dkc_layout_unknown_alias(const struct dk_layout *l);
 /* Looks up the set of dk_constant_set(). Returns 0, or the reason why there is no result. */
 enum dk_reason dkc_constant_set(const struct dk_layout *l, const char *name, u64 *set);
 
-/* Returns the bits that functionalities have in keysets. Bit f of @set stands for functionality f. */
+/* Returns the bits of functionalities in keysets. Bit f of @set stands for functionality f. */
 static inline u64 dkc_functionality_bits(const struct dk_layout *l, u64 set)
 {
 	return set >> 1 << l->nb;

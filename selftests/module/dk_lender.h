@@ -4,7 +4,7 @@
 
 #include <dispatchkey.h>
 
-/* Defines an operator, and registers functions, which are the caller's, with dk_lender's provider. */
+/* Defines an operator and registers functions with dk_lender's provider. Both are the caller's. */
 int dk_lender_register(struct dk_op_decl *decl, const struct dk_impl *impls, unsigned int n);
 
 #endif /* _DK_LENDER_H */

@@ -119,7 +119,8 @@ static void text(const struct dk_layout *l)
 	       (unsigned long long)dk_layout_full(l).bits);
 	if (is_trimmed(l))
 		printf("The table is trimmed: most functionalities have no entry.\n\n");
-	printf("The highest functionality of a set wins%s.\n\n", nb ? ", then its highest backend" : "");
+	printf("The highest functionality of a set wins%s.\n\n",
+	       nb ? ", then its highest backend" : "");
 	printf("%9s %4s %6s  %s\n", "entries", "bit", "value", "functionality");
 	for (i = nf; i-- > 0;) {
 		entries_text(l, i, slots, sizeof(slots));
