@@ -79,9 +79,9 @@ def longest_wait(tap, family, group):
 
 
 def main():
-    tap = genl.Tap(3)
     family = genl.Family()
     with control_group() as group:
+        tap = genl.Tap(3 if group else 1)
         if group:
             crowd("twin", FUNCTIONS)
             usual = longest_wait(tap, family, None)
