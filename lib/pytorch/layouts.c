@@ -389,7 +389,7 @@ static const struct dk_layout *layouts[NUM_LAYOUTS];
 
 static struct dk_layout *make_layout(const struct built_in *b)
 {
-	struct dk_layout *l = kvzalloc(sizeof(*l) + POOL, GFP_KERNEL);
+	struct dk_layout *l = dkc_kept_alloc(sizeof(*l) + POOL);
 
 	if (!l)
 		return NULL;
@@ -397,7 +397,7 @@ static struct dk_layout *make_layout(const struct built_in *b)
 		*l = dkc_v1;
 	l->name = b->name;
 	if (b->text && dkc_layout_read(l, b->text, (char *)(l + 1), POOL, NULL)) {
-		kvfree(l);
+		dkc_kept_free(l);
 		return NULL;
 	}
 	l->trimmed = b->trimmed;
@@ -425,7 +425,7 @@ static const struct dk_layout *layout_at(unsigned int i)
 	if (!l)
 		return made;
 	/* another thread was faster */
-	kvfree(made);
+	dkc_kept_free(made);
 	return l;
 }
 

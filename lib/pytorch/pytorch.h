@@ -10,6 +10,12 @@
 
 #include "../core/observe/observe.h"
 
+/* Memory that is never freed. On bare metal, it is not in the arena, which may be replaced. */
+#ifndef dkc_kept_alloc
+#define dkc_kept_alloc(size)	kvzalloc(size, GFP_KERNEL)
+#define dkc_kept_free(p)	kvfree(p)
+#endif
+
 /*
  * parse.c: reads the text of a layout into @l, and copies the names to @pool. If @l has a name, the
  * text begins after the line "layout".

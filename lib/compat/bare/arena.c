@@ -15,6 +15,23 @@ static u32 arena_size;
 static size_t arena_used;
 static bool arena_sealed;
 
+/*
+ * Memory for the built-in layouts, which remain when the arena is replaced. The linker omits it
+ * from programs that use only v1.
+ */
+void *dkc_bare_kept(size_t size)
+{
+	static u64 kept[15 * 1024];	/* for all layouts */
+	static size_t used;		/* elements */
+	void *p = &kept[used];
+	size_t n = (size + 7) / 8;
+
+	if (n > ARRAY_SIZE(kept) - used)
+		return NULL;
+	used += n;
+	return p;
+}
+
 /* Returns the next piece, or NULL at the end of the arena. */
 static struct dkc_piece *piece_after(struct dkc_piece *p)
 {

@@ -26,6 +26,9 @@ void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
 #define kvzalloc(size, gfp)	dkc_bare_alloc(size)
 #define kvfree(p)		dkc_bare_free((void *)(p))
+void *dkc_bare_kept(size_t size);
+#define dkc_kept_alloc(size)	dkc_bare_kept(size)
+#define dkc_kept_free(p)	((void)(p))
 
 /* There is only one thread, so none of these needs to order anything. */
 #define READ_ONCE(x)		(x)
