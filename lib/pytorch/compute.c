@@ -264,13 +264,10 @@ static const struct device *device_in_name(const char *name)
 	};
 	const struct device *d = NULL;
 	unsigned int i;
-	size_t n;
 
-	for (i = 0; !d && i < ARRAY_SIZE(prefixes); i++) {
-		n = strlen(prefixes[i]);
-		if (strlen(name) > n && !memcmp(name, prefixes[i], n))
-			d = find_device(name + n);
-	}
+	for (i = 0; !d && i < ARRAY_SIZE(prefixes); i++)
+		if (dkc_starts_with(name, prefixes[i]))
+			d = find_device(name + strlen(prefixes[i]));
 	return d && d->kind == DEVICE_BACKEND ? d : NULL;
 }
 
@@ -318,7 +315,7 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 	if (dkc_has_word("SparseCsr SparseCsrCPU SparseCsrCUDA", f))
 		return dkc_refuse_key(why, DK_WHY_NO_UNIQUE_LAYOUT, l, key);
 	if ((dk_key_backend(l, key) && dkc_streq(f, "Sparse")) ||
-	    (!l->nb && dkc_has_word("Sparse*", f)))
+	    (!l->nb && dkc_starts_with(f, "Sparse")))
 		*layout = "Sparse";
 	else if (dkc_streq(name, "MkldnnCPU"))
 		*layout = "Mkldnn";

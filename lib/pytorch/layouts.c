@@ -451,11 +451,10 @@ const char *dk_layout_next(const char *name)
  */
 static bool is_release_of(const char *name, const char *layout)
 {
-	while (*layout && *name == *layout) {
-		name++;
-		layout++;
-	}
-	if (*layout || name[0] != '.' || name[1] < '0' || name[1] > '9')
+	if (!dkc_starts_with(name, layout))
+		return false;
+	name += strlen(layout);
+	if (name[0] != '.' || name[1] < '0' || name[1] > '9')
 		return false;
 	for (name++; *name >= '0' && *name <= '9'; name++)
 		;
