@@ -115,7 +115,7 @@ static bool find_key(const struct dk_layout *l, const char *name,
 
 /*
  * Returns the printed name for a name that is only a second enumerator of the key in PyTorch's
- * source. Later versions of PyTorch than 1.12 neither print nor parse such names.
+ * source, or NULL. Later versions of PyTorch than 1.12 neither print nor parse such names.
  */
 static const char *enumerator_alias(const char *name)
 {
@@ -134,7 +134,7 @@ static const char *enumerator_alias(const char *name)
 	for (i = 0; i < ARRAY_SIZE(other_names); i++)
 		if (dkc_streq(other_names[i][0], name))
 			return other_names[i][1];
-	return name;
+	return NULL;
 }
 
 void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
@@ -157,13 +157,14 @@ void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
 static bool parse_key(const struct dk_layout *l, const char *name,
 		      unsigned int flags, unsigned int *key)
 {
+	const char *alias = flags & DK_PARSE_STRICT ? NULL : enumerator_alias(name);
 	char buf[DK_NAME_MAX];
 
 	l = dkc_layout(l);
 	/* first the name itself: before 1.12, some of the aliases were the names of keys */
 	if (find_key(l, name, flags, key))
 		return true;
-	if (!(flags & DK_PARSE_STRICT) && find_key(l, enumerator_alias(name), flags, key))
+	if (alias && find_key(l, alias, flags, key))
 		return true;
 	if (!l->privateuseone)
 		return false;
