@@ -59,10 +59,13 @@ static bool counterpart(const struct dk_layout *here, unsigned int key,
 	dkc_key_name(here, key, name);
 	if (find_key(there, name, other))
 		return true;
-	for (i = 0; i < ARRAY_SIZE(renames); i++)
-		for (k = 0; has_name(renames[i], name) && k < 3 && renames[i][k]; k++)
+	for (i = 0; i < ARRAY_SIZE(renames); i++) {
+		if (!has_name(renames[i], name))
+			continue;
+		for (k = 0; k < 3 && renames[i][k]; k++)
 			if (find_key(there, renames[i][k], other))
 				return true;
+	}
 	return false;
 }
 

@@ -301,12 +301,12 @@ bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 
 	dkc_assert_writer(reg);
 	*left = (struct dkc_left){ .prov = reg->providers };
-	while (left->prov && !dkc_provider_uses(left->prov, owns, owner))
-		left->prov = left->prov->next;
-	if (left->prov) {
-		if (!is_owned(left->prov, owns, owner))
-			left->block = owned_block(left->prov, owns, owner);
-		return true;
+	for (; left->prov; left->prov = left->prov->next) {
+		if (is_owned(left->prov, owns, owner))
+			return true;
+		left->block = owned_block(left->prov, owns, owner);
+		if (left->block)
+			return true;
 	}
 	while ((left->op = dkc_op_next(reg, &pos)))
 		if (left->op->definer && owns(owner, (uintptr_t)left->op->decl))
