@@ -10,9 +10,10 @@
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static const struct version {
-	const char *name, *backends, *functionalities, *aliases;
+	const char *names[6];		/* layouts with the same keys */
+	const char *backends, *functionalities, *aliases;
 } versions[] = {
-	{ "pytorch-2.14",
+	{ { "pytorch-2.14", "pytorch-2.13" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 MAIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit, "
@@ -36,31 +37,7 @@ static const struct version {
 	  "153 CompositeImplicitAutogradNestedTensor, "
 	  "154 CompositeExplicitAutograd, "
 	  "155 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.13",
-	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
-	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
-	  "12 MAIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit, "
-	  "16 MetaBit",
-	  "0 Undefined, 1 Dense*, 2 FPGA, 3 Vulkan, 4 Metal, 5 Quantized*, "
-	  "6 CustomRNGKeyId, 7 MkldnnCPU, 8 Sparse*, 9 SparseCsr*, "
-	  "10 NestedTensor*, 11 BackendSelect, 12 Fake, 13 Python, "
-	  "14 FuncTorchDynamicLayerBackMode, 15 Functionalize, 16 Conjugate, "
-	  "17 Negative, 18 ZeroTensor, 19 ADInplaceOrView, 20 AutogradOther, "
-	  "21 AutogradFunctionality*, 22 AutogradNestedTensor, 23 Tracer, "
-	  "24 AutocastCPU, 25 AutocastMTIA, 26 AutocastMAIA, 27 AutocastXPU, "
-	  "28 AutocastIPU, 29 AutocastHPU, 30 AutocastXLA, 31 AutocastMPS, "
-	  "32 AutocastCUDA, 33 AutocastPrivateUse1, 34 FuncTorchBatched, "
-	  "35 BatchedNestedTensor, 36 FuncTorchVmapMode, 37 Batched, "
-	  "38 VmapMode, 39 FuncTorchGradWrapper, 40 DeferredInit, "
-	  "41 PythonTLSSnapshot, 42 FuncTorchDynamicLayerFrontMode, "
-	  "43 TESTING_ONLY_GenericWrapper, 44 TESTING_ONLY_GenericMode, "
-	  "45 PreDispatch, 46 PythonDispatcher",
-	  "150 Autograd, 151 CompositeImplicitAutograd, "
-	  "152 FuncTorchBatchedDecomposition, "
-	  "153 CompositeImplicitAutogradNestedTensor, "
-	  "154 CompositeExplicitAutograd, "
-	  "155 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.12",
+	{ { "pytorch-2.12", "pytorch-2.10", "pytorch-2.9", "pytorch-2.8", "pytorch-2.11" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 MAIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit, "
@@ -85,81 +62,7 @@ static const struct version {
 	  "154 CompositeImplicitAutogradNestedTensor, "
 	  "155 CompositeExplicitAutograd, "
 	  "156 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.10",
-	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
-	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
-	  "12 MAIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit, "
-	  "16 MetaBit",
-	  "0 Undefined, 1 Dense*, 2 FPGA, 3 Vulkan, 4 Metal, 5 Quantized*, "
-	  "6 CustomRNGKeyId, 7 MkldnnCPU, 8 Sparse*, 9 SparseCsr*, "
-	  "10 NestedTensor*, 11 BackendSelect, 12 Python, 13 Fake, "
-	  "14 FuncTorchDynamicLayerBackMode, 15 Functionalize, 16 Named, "
-	  "17 Conjugate, 18 Negative, 19 ZeroTensor, 20 ADInplaceOrView, "
-	  "21 AutogradOther, 22 AutogradFunctionality*, "
-	  "23 AutogradNestedTensor, 24 Tracer, 25 AutocastCPU, "
-	  "26 AutocastMTIA, 27 AutocastMAIA, 28 AutocastXPU, 29 AutocastIPU, "
-	  "30 AutocastHPU, 31 AutocastXLA, 32 AutocastMPS, 33 AutocastCUDA, "
-	  "34 AutocastPrivateUse1, 35 FuncTorchBatched, "
-	  "36 BatchedNestedTensor, 37 FuncTorchVmapMode, 38 Batched, "
-	  "39 VmapMode, 40 FuncTorchGradWrapper, 41 DeferredInit, "
-	  "42 PythonTLSSnapshot, 43 FuncTorchDynamicLayerFrontMode, "
-	  "44 TESTING_ONLY_GenericWrapper, 45 TESTING_ONLY_GenericMode, "
-	  "46 PreDispatch, 47 PythonDispatcher",
-	  "151 Autograd, 152 CompositeImplicitAutograd, "
-	  "153 FuncTorchBatchedDecomposition, "
-	  "154 CompositeImplicitAutogradNestedTensor, "
-	  "155 CompositeExplicitAutograd, "
-	  "156 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.9",
-	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
-	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
-	  "12 MAIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit, "
-	  "16 MetaBit",
-	  "0 Undefined, 1 Dense*, 2 FPGA, 3 Vulkan, 4 Metal, 5 Quantized*, "
-	  "6 CustomRNGKeyId, 7 MkldnnCPU, 8 Sparse*, 9 SparseCsr*, "
-	  "10 NestedTensor*, 11 BackendSelect, 12 Python, 13 Fake, "
-	  "14 FuncTorchDynamicLayerBackMode, 15 Functionalize, 16 Named, "
-	  "17 Conjugate, 18 Negative, 19 ZeroTensor, 20 ADInplaceOrView, "
-	  "21 AutogradOther, 22 AutogradFunctionality*, "
-	  "23 AutogradNestedTensor, 24 Tracer, 25 AutocastCPU, "
-	  "26 AutocastMTIA, 27 AutocastMAIA, 28 AutocastXPU, 29 AutocastIPU, "
-	  "30 AutocastHPU, 31 AutocastXLA, 32 AutocastMPS, 33 AutocastCUDA, "
-	  "34 AutocastPrivateUse1, 35 FuncTorchBatched, "
-	  "36 BatchedNestedTensor, 37 FuncTorchVmapMode, 38 Batched, "
-	  "39 VmapMode, 40 FuncTorchGradWrapper, 41 DeferredInit, "
-	  "42 PythonTLSSnapshot, 43 FuncTorchDynamicLayerFrontMode, "
-	  "44 TESTING_ONLY_GenericWrapper, 45 TESTING_ONLY_GenericMode, "
-	  "46 PreDispatch, 47 PythonDispatcher",
-	  "151 Autograd, 152 CompositeImplicitAutograd, "
-	  "153 FuncTorchBatchedDecomposition, "
-	  "154 CompositeImplicitAutogradNestedTensor, "
-	  "155 CompositeExplicitAutograd, "
-	  "156 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.8",
-	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
-	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
-	  "12 MAIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit, "
-	  "16 MetaBit",
-	  "0 Undefined, 1 Dense*, 2 FPGA, 3 Vulkan, 4 Metal, 5 Quantized*, "
-	  "6 CustomRNGKeyId, 7 MkldnnCPU, 8 Sparse*, 9 SparseCsr*, "
-	  "10 NestedTensor*, 11 BackendSelect, 12 Python, 13 Fake, "
-	  "14 FuncTorchDynamicLayerBackMode, 15 Functionalize, 16 Named, "
-	  "17 Conjugate, 18 Negative, 19 ZeroTensor, 20 ADInplaceOrView, "
-	  "21 AutogradOther, 22 AutogradFunctionality*, "
-	  "23 AutogradNestedTensor, 24 Tracer, 25 AutocastCPU, "
-	  "26 AutocastMTIA, 27 AutocastMAIA, 28 AutocastXPU, 29 AutocastIPU, "
-	  "30 AutocastHPU, 31 AutocastXLA, 32 AutocastMPS, 33 AutocastCUDA, "
-	  "34 AutocastPrivateUse1, 35 FuncTorchBatched, "
-	  "36 BatchedNestedTensor, 37 FuncTorchVmapMode, 38 Batched, "
-	  "39 VmapMode, 40 FuncTorchGradWrapper, 41 DeferredInit, "
-	  "42 PythonTLSSnapshot, 43 FuncTorchDynamicLayerFrontMode, "
-	  "44 TESTING_ONLY_GenericWrapper, 45 TESTING_ONLY_GenericMode, "
-	  "46 PreDispatch, 47 PythonDispatcher",
-	  "151 Autograd, 152 CompositeImplicitAutograd, "
-	  "153 FuncTorchBatchedDecomposition, "
-	  "154 CompositeImplicitAutogradNestedTensor, 155 CompositeExplicitAutograd, "
-	  "156 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.7",
+	{ { "pytorch-2.7" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -184,7 +87,7 @@ static const struct version {
 	  "148 CompositeImplicitAutogradNestedTensor, "
 	  "149 CompositeExplicitAutograd, "
 	  "150 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.6",
+	{ { "pytorch-2.6", "pytorch-2.5" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -209,32 +112,7 @@ static const struct version {
 	  "147 CompositeImplicitAutogradNestedTensor, "
 	  "148 CompositeExplicitAutograd, "
 	  "149 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.5",
-	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
-	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
-	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
-	  "15 MetaBit",
-	  "0 Undefined, 1 Dense*, 2 FPGA, 3 MAIA, 4 Vulkan, 5 Metal, "
-	  "6 Quantized*, 7 CustomRNGKeyId, 8 MkldnnCPU, 9 Sparse*, "
-	  "10 SparseCsr*, 11 NestedTensor*, 12 BackendSelect, 13 Python, "
-	  "14 Fake, 15 FuncTorchDynamicLayerBackMode, 16 Functionalize, "
-	  "17 Named, 18 Conjugate, 19 Negative, 20 ZeroTensor, "
-	  "21 ADInplaceOrView, 22 AutogradOther, 23 AutogradFunctionality*, "
-	  "24 AutogradNestedTensor, 25 Tracer, 26 AutocastCPU, "
-	  "27 AutocastXPU, 28 AutocastIPU, 29 AutocastHPU, 30 AutocastXLA, "
-	  "31 AutocastMPS, 32 AutocastCUDA, 33 AutocastPrivateUse1, "
-	  "34 FuncTorchBatched, 35 BatchedNestedTensor, "
-	  "36 FuncTorchVmapMode, 37 Batched, 38 VmapMode, "
-	  "39 FuncTorchGradWrapper, 40 DeferredInit, 41 PythonTLSSnapshot, "
-	  "42 FuncTorchDynamicLayerFrontMode, "
-	  "43 TESTING_ONLY_GenericWrapper, 44 TESTING_ONLY_GenericMode, "
-	  "45 PreDispatch, 46 PythonDispatcher",
-	  "144 Autograd, 145 CompositeImplicitAutograd, "
-	  "146 FuncTorchBatchedDecomposition, "
-	  "147 CompositeImplicitAutogradNestedTensor, "
-	  "148 CompositeExplicitAutograd, "
-	  "149 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.4",
+	{ { "pytorch-2.4" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -258,7 +136,7 @@ static const struct version {
 	  "146 CompositeImplicitAutogradNestedTensor, "
 	  "147 CompositeExplicitAutograd, "
 	  "148 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.3",
+	{ { "pytorch-2.3" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -282,7 +160,7 @@ static const struct version {
 	  "146 CompositeImplicitAutogradNestedTensor, "
 	  "147 CompositeExplicitAutograd, "
 	  "148 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.2",
+	{ { "pytorch-2.2" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -307,7 +185,7 @@ static const struct version {
 	  "131 CompositeImplicitAutogradNestedTensor, "
 	  "132 CompositeExplicitAutograd, "
 	  "133 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.1",
+	{ { "pytorch-2.1" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -332,7 +210,7 @@ static const struct version {
 	  "130 CompositeImplicitAutogradNestedTensor, "
 	  "131 CompositeExplicitAutograd, "
 	  "132 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.1-pre",
+	{ { "pytorch-2.1-pre" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MTIA, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit, "
@@ -356,7 +234,7 @@ static const struct version {
 	  "126 CompositeImplicitAutogradNestedTensor, "
 	  "127 CompositeExplicitAutograd, "
 	  "128 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.0",
+	{ { "pytorch-2.0" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MetaBit, "
 	  "12 MTIA, 13 PrivateUse1Bit, 14 PrivateUse2Bit, 15 PrivateUse3Bit",
@@ -379,7 +257,7 @@ static const struct version {
 	  "126 CompositeImplicitAutogradNestedTensor, "
 	  "127 CompositeExplicitAutograd, "
 	  "128 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-2.0-pre",
+	{ { "pytorch-2.0-pre" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MetaBit, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit",
@@ -402,7 +280,7 @@ static const struct version {
 	  "121 CompositeImplicitAutogradNestedTensor, "
 	  "122 CompositeExplicitAutograd, "
 	  "123 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-1.13",
+	{ { "pytorch-1.13" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, 11 MetaBit, "
 	  "12 PrivateUse1Bit, 13 PrivateUse2Bit, 14 PrivateUse3Bit",
@@ -424,7 +302,7 @@ static const struct version {
 	  "119 CompositeImplicitAutogradNestedTensor, "
 	  "120 CompositeExplicitAutograd, "
 	  "121 CompositeExplicitAutogradNonFunctional" },
-	{ "pytorch-1.12",
+	{ { "pytorch-1.12" },
 	  "0 InvalidBit, 1 CPUBit, 2 CUDABit, 3 HIPBit, 4 XLABit, 5 MPSBit, "
 	  "6 IPUBit, 7 XPUBit, 8 HPUBit, 9 VEBit, 10 LazyBit, "
 	  "11 PrivateUse1Bit, 12 PrivateUse2Bit, 13 PrivateUse3Bit",
@@ -442,7 +320,7 @@ static const struct version {
 	  "39 TESTING_ONLY_GenericWrapper, 40 TESTING_ONLY_GenericMode",
 	  "112 Autograd, 113 CompositeImplicitAutograd, "
 	  "114 CompositeExplicitAutograd" },
-	{ "pytorch-1.11",
+	{ { "pytorch-1.11" },
 	  "0 InvalidBit",
 	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 ORT, 6 XLA, 7 MLC, "
 	  "8 Vulkan, 9 Metal, 10 XPU, 11 HPU, 12 VE, 13 Lazy, 14 Meta, "
@@ -464,7 +342,7 @@ static const struct version {
 	  "61 TESTING_ONLY_GenericWrapper, 62 TESTING_ONLY_GenericMode",
 	  "64 Autograd, 65 CompositeImplicitAutograd, "
 	  "66 CompositeExplicitAutograd" },
-	{ "pytorch-1.10",
+	{ { "pytorch-1.10" },
 	  "0 InvalidBit",
 	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 ORT, 6 XLA, 7 MLC, "
 	  "8 Vulkan, 9 Metal, 10 XPU, 11 HPU, 12 VE, 13 Lazy, 14 Meta, "
@@ -485,7 +363,7 @@ static const struct version {
 	  "60 TESTING_ONLY_GenericWrapper, 61 TESTING_ONLY_GenericMode",
 	  "63 Autograd, 64 CompositeImplicitAutograd, "
 	  "65 CompositeExplicitAutograd" },
-	{ "pytorch-1.8",
+	{ { "pytorch-1.8" },
 	  "0 InvalidBit",
 	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 MSNPU, 6 XLA, "
 	  "7 Vulkan, 8 Metal, 9 XPU, 10 MKLDNN, 11 OpenGL, 12 OpenCL, "
@@ -500,7 +378,7 @@ static const struct version {
 	  "42 Autocast, 43 Batched, 44 VmapMode, "
 	  "45 TESTING_ONLY_GenericWrapper, 46 TESTING_ONLY_GenericMode",
 	  "48 Autograd, 49 Math, 50 DefaultBackend" },
-	{ "pytorch-1.7",
+	{ { "pytorch-1.7" },
 	  "0 InvalidBit",
 	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 MSNPU, 6 XLA, "
 	  "7 Vulkan, 8 MKLDNN, 9 OpenGL, 10 OpenCL, 11 IDEEP, "
@@ -514,7 +392,7 @@ static const struct version {
 	  "37 VmapMode, 38 TESTING_ONLY_GenericWrapper, "
 	  "39 TESTING_ONLY_GenericMode",
 	  "41 Autograd, 42 Math" },
-	{ "pytorch-1.6",
+	{ { "pytorch-1.6" },
 	  "0 InvalidBit",
 	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 MSNPU, 6 XLA, "
 	  "7 Vulkan, 8 MKLDNN, 9 OpenGL, 10 OpenCL, 11 IDEEP, "
@@ -633,10 +511,12 @@ static void expect_version(const struct dk_layout *l, const struct version *v)
 
 TEST(every_enumerator)
 {
+	const char *const *name;
 	unsigned int i;
 
 	for (i = 0; i < COUNT(versions); i++)
-		expect_version(dk_layout_find(versions[i].name, NULL), &versions[i]);
+		for (name = versions[i].names; *name; name++)
+			expect_version(dk_layout_find(*name, NULL), &versions[i]);
 	expect_version(NULL, &versions[0]);
 }
 
