@@ -33,27 +33,12 @@
 	"strict NestedTensor " nested "\n"				\
 	STRICT_AUTOGRAD
 
-#define KEYS_2_8							\
+#define KEYS_2_8(python_and_fake, named)				\
 	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA MAIA=MAIA " \
 	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"			\
 	"functionalities Undefined Dense* FPGA Vulkan Metal Quantized* CustomRNGKeyId " \
 	"MkldnnCPU Sparse* SparseCsr* NestedTensor* BackendSelect "	\
-	"Python Fake FuncTorchDynamicLayerBackMode Functionalize Named " \
-	"Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther "	\
-	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
-	"AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU " \
-	"AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 "	\
-	"FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched " \
-	"VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "	\
-	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "	\
-	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
-
-#define KEYS_2_13							\
-	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA MAIA=MAIA " \
-	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"			\
-	"functionalities Undefined Dense* FPGA Vulkan Metal Quantized* CustomRNGKeyId " \
-	"MkldnnCPU Sparse* SparseCsr* NestedTensor* BackendSelect "	\
-	"Fake Python FuncTorchDynamicLayerBackMode Functionalize "	\
+	python_and_fake " FuncTorchDynamicLayerBackMode Functionalize " named \
 	"Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther "	\
 	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
 	"AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU " \
@@ -69,28 +54,14 @@
 	"legacy Functionalize PythonTLSSnapshot FuncTorchGradWrapper "	\
 	"FuncTorchVmapMode FuncTorchBatched Python\n"
 
-#define FUNCTIONALITIES_2_5						\
-	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* " \
-	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "	\
-	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "	\
-	"Functionalize Named Conjugate Negative ZeroTensor "		\
-	"ADInplaceOrView AutogradOther AutogradFunctionality* "		\
-	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "		\
-	"AutocastIPU AutocastHPU AutocastXLA AutocastMPS AutocastCUDA "	\
-	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "	\
-	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "	\
-	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "\
-	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "		\
-	"PreDispatch PythonDispatcher\n"
-
-#define FUNCTIONALITIES_2_3(maia)					\
+#define FUNCTIONALITIES_2_3(maia, mtia, mps)				\
 	"functionalities Undefined Dense* FPGA " maia " Vulkan Metal Quantized* " \
 	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "	\
 	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "	\
 	"Functionalize Named Conjugate Negative ZeroTensor "		\
 	"ADInplaceOrView AutogradOther AutogradFunctionality* "		\
-	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "		\
-	"AutocastIPU AutocastHPU AutocastXLA AutocastCUDA "		\
+	"AutogradNestedTensor Tracer AutocastCPU " mtia "AutocastXPU "	\
+	"AutocastIPU AutocastHPU AutocastXLA " mps "AutocastCUDA "	\
 	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "	\
 	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "	\
 	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "\
@@ -126,13 +97,13 @@
 /* ---- versions ---------------------------------------------------------------- */
 
 static const char pt2_13[] =
-	KEYS_2_13
+	KEYS_2_8("Fake Python", "")
 	ALIASES_2_0
 	LEGACY_2_6
 	"privateuseone\n";
 
 static const char pt2_11[] =
-	KEYS_2_8
+	KEYS_2_8("Python Fake", "Named ")
 	ALIASES_2_0
 	"strict Quantized CPU CUDA XPU PrivateUse1\n"
 	"strict Sparse CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"
@@ -146,25 +117,14 @@ static const char pt2_11[] =
 
 /* the numbers of 2.8, 2.9, 2.10 and 2.12 are those of 2.11 */
 static const char pt2_8[] =
-	KEYS_2_8
+	KEYS_2_8("Python Fake", "Named ")
 	ALIASES_2_0
 	LEGACY_2_6
 	"privateuseone\n";
 
 static const char pt2_7[] =
 	BACKENDS_2_1
-	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
-	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
-	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "
-	"Functionalize Named Conjugate Negative ZeroTensor "
-	"ADInplaceOrView AutogradOther AutogradFunctionality* "
-	"AutogradNestedTensor Tracer AutocastCPU AutocastMTIA "
-	"AutocastXPU AutocastIPU AutocastHPU AutocastXLA AutocastMPS "
-	"AutocastCUDA AutocastPrivateUse1 FuncTorchBatched "
-	"BatchedNestedTensor FuncTorchVmapMode Batched VmapMode "
-	"FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "
-	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "
-	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
+	FUNCTIONALITIES_2_3("MAIA", "AutocastMTIA ", "AutocastMPS ")
 	ALIASES_2_0
 	STRICT_2_4("CPU CUDA XPU PrivateUse1 Meta")
 	LEGACY_2_6
@@ -176,7 +136,7 @@ static const char pt2_7[] =
 
 static const char pt2_6[] =
 	BACKENDS_2_1
-	FUNCTIONALITIES_2_5
+	FUNCTIONALITIES_2_3("MAIA", "", "AutocastMPS ")
 	ALIASES_2_0
 	STRICT_2_4("CPU CUDA XPU PrivateUse1 Meta")
 	LEGACY_2_6
@@ -187,12 +147,12 @@ static const char pt2_6[] =
 
 static const char pt2_5[] =
 	BACKENDS_2_1
-	FUNCTIONALITIES_2_5
+	FUNCTIONALITIES_2_3("MAIA", "", "AutocastMPS ")
 	ALIASES_2_0;
 
 static const char pt2_4[] =
 	BACKENDS_2_1
-	FUNCTIONALITIES_2_3("MAIA")
+	FUNCTIONALITIES_2_3("MAIA", "", "")
 	ALIASES_2_0
 	STRICT_2_4("CPU CUDA PrivateUse1 Meta")
 	LEGACY_2_0
@@ -203,7 +163,7 @@ static const char pt2_4[] =
 
 static const char pt2_3[] =
 	BACKENDS_2_1
-	FUNCTIONALITIES_2_3("ORT")
+	FUNCTIONALITIES_2_3("ORT", "", "")
 	ALIASES_2_0
 	LEGACY_2_0;
 
