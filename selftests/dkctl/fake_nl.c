@@ -232,7 +232,7 @@ static int scripted(const char *function)
 		{ "EPERM", EPERM }, { "ENOENT", ENOENT }, { "ENOMEM", ENOMEM },
 		{ "EBUSY", EBUSY }, { "EAGAIN", EAGAIN }, { "EPROTO", EPROTO },
 		{ "ETIMEDOUT", ETIMEDOUT }, { "ENODEV", ENODEV }, { "EBADMSG", EBADMSG },
-		{ "EOPNOTSUPP", EOPNOTSUPP }, { "EDEADLK", EDEADLK },
+		{ "EOPNOTSUPP", EOPNOTSUPP }, { "EDEADLK", EDEADLK }, { "ENODATA", ENODATA },
 	};
 	struct line *l = find("fail", function);
 	size_t i;
@@ -245,6 +245,8 @@ static int scripted(const char *function)
 		snprintf(error.message, sizeof(error.message), "%s", word(l, 2));
 		return -errors[i].value;
 	}
+	if (l)
+		die(word(l, 1));
 	return 0;
 }
 
