@@ -228,8 +228,11 @@ int fail(struct request *q, int status, const char *word, const char *suggestion
 int fail_key(struct request *q, const char *name);
 int fail_keyset(struct request *q, const char *word);
 int fail_layout(struct request *q, const char *name);
-int fail_subcommand(struct request *q, const char *name);
+/* @words: the unknown subcommand and what follows it */
+int fail_subcommand(struct request *q, char *const *words);
 int fail_memory(struct request *q);
+/* True for "offline" and "online". */
+bool is_state(const char *word);
 
 /* suggest.c: finds the candidate that is most similar to a mistyped word */
 struct suggestion {

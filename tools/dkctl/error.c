@@ -193,18 +193,29 @@ int fail_layout(struct request *q, const char *name)
 		    is_release(name) ? "the keys of this release are not known; " : "");
 }
 
-/* Commands of transcripts, and the subcommands that do the same. */
+/* Commands of transcripts, and words of subcommands, with what to type instead. */
 static const char *const others[][2] = {
 	{ "parse", "key" }, { "set", "keyset" }, { "translate", "keyset --to" },
+	{ "offline", "device set NAME offline" }, { "online", "device set NAME online" },
 };
 
-int fail_subcommand(struct request *q, const char *name)
+bool is_state(const char *word)
 {
+	return !strcmp(word, "offline") || !strcmp(word, "online");
+}
+
+int fail_subcommand(struct request *q, char *const *words)
+{
+	const char *name = words[0];
 	const struct subcommand *s;
 	struct suggestion near;
 	char list[256];
 	size_t n = 0, i;
 
+	if (!strcmp(name, "set") && words[1] && words[2] && is_state(words[2])) {
+		snprintf(list, sizeof(list), "device set %.127s %s", words[1], words[2]);
+		return fail(q, STATUS_BAD_INPUT, name, list, "unknown subcommand \"%.127s\"", name);
+	}
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (!strcmp(name, others[i][0]))
 			return fail(q, STATUS_BAD_INPUT, name, others[i][1],

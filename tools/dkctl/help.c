@@ -223,7 +223,7 @@ int run_help(struct request *q)
 	if (q->num_args) {
 		s = find_subcommand(q->args[0]);
 		if (!s)
-			return fail_subcommand(q, q->args[0]);
+			return fail_subcommand(q, q->args);
 	}
 	return show_help(q, s);
 }

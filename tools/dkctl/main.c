@@ -86,7 +86,7 @@ static int run(char **argv)
 		return show_help(&q, NULL);
 	s = find_subcommand(argv[1]);
 	if (!s)
-		return fail_subcommand(&q, argv[1]);
+		return fail_subcommand(&q, argv + 1);
 	q.subcommand = s;
 	q.args = argv + 2;
 	while (q.args[q.num_args])

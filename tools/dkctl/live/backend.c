@@ -177,6 +177,8 @@ int live_backend(struct live *v)
 	if (take(v, "release"))
 		return release(v);
 	name = take_name(v, take_show(v), words);
-	status = expect_end(v, words);
+	status = name ? expect_no_state(v) : STATUS_OK;
+	if (!status)
+		status = expect_end(v, words);
 	return status ? status : show(v, name);
 }

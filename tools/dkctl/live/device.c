@@ -107,6 +107,8 @@ int live_device(struct live *v)
 		status = take_backend(v, &backend);
 	else
 		name = take_name(v, shown, words);
+	if (name)
+		status = expect_no_state(v);
 	if (!status)
 		status = expect_end(v, words);
 	return status ? status : show(v, name, backend);

@@ -59,6 +59,8 @@ bool take_state(struct live *v, int *online);
 const char *take_name(struct live *v, bool shown, const char *const *words);
 /* Fails if there are more words. @words are the candidates for a suggestion. */
 int expect_end(struct live *v, const char *const *words);
+/* Fails if a state follows a name without "set" before the name. */
+int expect_no_state(struct live *v);
 
 /* key_names.c: names of keys and sets, including those of private backends */
 int names_begin(struct live *v);

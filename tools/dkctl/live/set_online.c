@@ -139,6 +139,17 @@ static int fail_state(struct live *v, const char *name)
 		    "unknown state \"%.127s\": use \"offline\" or \"online\"", given);
 }
 
+int expect_no_state(struct live *v)
+{
+	const char *state = *v->next;
+	char suggestion[160];
+
+	if (!state || !is_state(state))
+		return STATUS_OK;
+	snprintf(suggestion, sizeof(suggestion), "set %.127s %s", v->next[-1], state);
+	return fail(v->q, STATUS_BAD_INPUT, state, suggestion, "unexpected word \"%s\"", state);
+}
+
 int run_set(struct live *v, const struct switchable *kind)
 {
 	int status = STATUS_OK, online;

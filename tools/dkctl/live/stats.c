@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define NOT_COUNTED	"calls are not counted; type: sudo dkctl stats on"
+
 /* ---- on, off, reset --------------------------------------------------------------- */
 
 static int print_result(struct live *v, int err, const char *sentence, bool on)
@@ -38,12 +40,14 @@ static int enable(struct live *v, int on)
 
 static int reset(struct live *v)
 {
-	int status = expect_end(v, NULL);
+	int status = expect_end(v, NULL), err;
 
 	if (status)
 		return status;
-	return print_result(v, dk_nl_stats_reset(client(v)),
-			    "all counters are now zero", true);
+	err = dk_nl_stats_reset(client(v));
+	if (err == -ENODATA)
+		return fail(v->q, STATUS_KERNEL, NULL, NULL, NOT_COUNTED);
+	return print_result(v, err, "all counters are now zero", true);
 }
 
 static int set_readers(struct live *v, __u32 readers)
@@ -253,7 +257,7 @@ static int show_uncounted(struct live *v, const struct dk_nl_counter_filter *fil
 	int status = check_names(v, filter->op, filter->provider);
 
 	if (!status)
-		puts("calls are not counted; type: sudo dkctl stats on");
+		puts(NOT_COUNTED);
 	return status;
 }
 

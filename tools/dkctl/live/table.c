@@ -103,6 +103,18 @@ static int fail_table(struct live *v, int err, const struct grid *g)
 	return g->device ? fail_device(v, g->device) : fail_kernel(v, err);
 }
 
+/* Suggests "device NAME" if NAME alone follows the operator. */
+static int expect_no_name(struct live *v)
+{
+	const char *name = v->next[0];
+	char suggestion[160];
+
+	if (!name || v->next[1])
+		return STATUS_OK;
+	snprintf(suggestion, sizeof(suggestion), "device %.127s", name);
+	return fail(v->q, STATUS_BAD_INPUT, name, suggestion, "unexpected word \"%.127s\"", name);
+}
+
 int live_table(struct live *v)
 {
 	static const char *const words[] = { "device", NULL };
@@ -118,6 +130,8 @@ int live_table(struct live *v)
 	g.op = *v->next++;
 	if (take(v, "device"))
 		g.device = take_value(v, "device", "a device name", &status);
+	else
+		status = expect_no_name(v);
 	if (!status)
 		status = expect_end(v, words);
 	if (status)
