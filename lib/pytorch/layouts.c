@@ -276,6 +276,21 @@ static const char pt1_11[] =
 static const char pt1_10[] =
 	KEYS_1_10("FuncTorchPython ", "", "");
 
+static const char pt1_9[] =
+	"functionalities Undefined CPU CUDA HIP FPGA MSNPU XLA MLC Vulkan Metal XPU HPU "
+	"Meta QuantizedCPU QuantizedCUDA QuantizedXPU CustomRNGKeyId MkldnnCPU SparseCPU "
+	"SparseCUDA SparseHIP SparseXPU SparseCsrCPU SparseCsrCUDA NestedTensor "
+	"PrivateUse1 PrivateUse2 PrivateUse3 BackendSelect FuncTorchPython Named "
+	"FuncTorchDynamicLayerBackMode ADInplaceOrView AutogradOther AutogradCPU "
+	"AutogradCUDA AutogradXLA AutogradXPU AutogradMLC AutogradHPU "
+	"AutogradNestedTensor AutogradPrivateUse1 AutogradPrivateUse2 "
+	"AutogradPrivateUse3 Tracer AutocastCUDA=Autocast FuncTorchBatched "
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "
+	"TESTING_ONLY_GenericMode\n"
+	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
+	UNNAMED;
+
 static const char pt1_8[] =
 	"functionalities Undefined CPU CUDA HIP FPGA MSNPU XLA Vulkan Metal XPU MKLDNN "
 	"OpenGL OpenCL IDEEP QuantizedCPU QuantizedCUDA QuantizedXPU ComplexCPU "
@@ -300,6 +315,35 @@ static const char pt1_6[] =
 	"Autograd Profiler Tracer XLAPreAutograd Autocast PrivateUse1_PreAutograd "
 	"PrivateUse2_PreAutograd PrivateUse3_PreAutograd Batched "
 	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"
+	UNNAMED;
+
+static const char pt1_5[] =
+	"functionalities Undefined CPUTensorId CUDATensorId HIPTensorId MSNPUTensorId "
+	"XLATensorId MKLDNNTensorId OpenGLTensorId OpenCLTensorId IDEEPTensorId "
+	"QuantizedCPUTensorId ComplexCPUTensorId ComplexCUDATensorId CustomRNGKeyId "
+	"MkldnnCPUTensorId SparseCPUTensorId SparseCUDATensorId SparseHIPTensorId "
+	"PrivateUse1_TensorId PrivateUse2_TensorId PrivateUse3_TensorId BackendSelect "
+	"VariableTensorId XLAPreAutograd PrivateUse1_PreAutogradTensorId "
+	"PrivateUse2_PreAutogradTensorId PrivateUse3_PreAutogradTensorId "
+	"TESTING_ONLY_GenericWrapperTensorId TESTING_ONLY_GenericModeTensorId\n"
+	UNNAMED;
+
+/* 1.3 and 1.4 begin with these keys. PyTorch calls the first one UndefinedTensorId. */
+#define KEYS_1_3							\
+	"functionalities Undefined CPUTensorId CUDATensorId MKLDNNTensorId "	\
+	"OpenGLTensorId OpenCLTensorId IDEEPTensorId HIPTensorId SparseHIPTensorId " \
+	"MSNPUTensorId XLATensorId MkldnnCPUTensorId QuantizedCPUTensorId " \
+	"ComplexCPUTensorId ComplexCUDATensorId SparseCPUTensorId SparseCUDATensorId " \
+	"VariableTensorId"
+
+static const char pt1_4[] =
+	KEYS_1_3
+	" TESTING_ONLY_GenericWrapperTensorId TESTING_ONLY_GenericModeTensorId\n"
+	UNNAMED;
+
+/* the first version with keysets */
+static const char pt1_3[] =
+	KEYS_1_3 "\n"
 	UNNAMED;
 
 /*
@@ -332,9 +376,13 @@ static const struct built_in {
 	{ .name = "pytorch-1.12", .text = pt1_12 },
 	{ .name = "pytorch-1.11", .text = pt1_11 },
 	{ .name = "pytorch-1.10", .text = pt1_10 },
+	{ .name = "pytorch-1.9", .text = pt1_9 },
 	{ .name = "pytorch-1.8", .text = pt1_8 },
 	{ .name = "pytorch-1.7", .text = pt1_7 },
 	{ .name = "pytorch-1.6", .text = pt1_6 },
+	{ .name = "pytorch-1.5", .text = pt1_5 },
+	{ .name = "pytorch-1.4", .text = pt1_4 },
+	{ .name = "pytorch-1.3", .text = pt1_3 },
 	{ .name = DK_LAYOUT_NAME "+trimmed", .trimmed = true },
 	{ .name = "pytorch-2.14+trimmed", .trimmed = true },
 	{ .name = "pytorch-1.13+trimmed", .text = pt1_13, .trimmed = true },

@@ -6,9 +6,11 @@
  */
 #include "pytorch.h"
 
-/* The names that a key has had, the first name first. */
-static const char *const renames[][3] = {
-	{ "MSNPU", "ORT", "MAIA" },
+/* Earlier names of keys, with the next name of each. */
+static const char *const renames[][2] = {
+	{ "Variable", "Autograd" },
+	{ "MSNPU", "ORT" },
+	{ "ORT", "MAIA" },
 	{ "Autocast", "AutocastCUDA" },
 	{ "XLAPreAutograd", "AutogradXLA" },
 	{ "PrivateUse1_PreAutograd", "AutogradPrivateUse1" },
@@ -31,40 +33,42 @@ enum stage {
 	STAGE_END
 };
 
-/* Finds a key that has a bit. In 1.6, Autograd had one; later, it is an alias key. */
-static bool find_key(const struct dk_layout *l, const char *name, unsigned int *key)
+/* Returns the latest name of a key. Before 1.6, most names ended in TensorId or _TensorId. */
+static const char *latest_name(const struct dk_layout *l, unsigned int key,
+			       char buf[DK_NAME_MAX])
 {
-	return dkc_find_key(l, name, key) && dk_key_kind(l, *key) != DK_KIND_ALIAS;
-}
+	static const char suffix[] = "TensorId";
+	const char *name = dkc_key_name(l, key, buf);
+	size_t len = strlen(name), i = len - (sizeof(suffix) - 1);
 
-static bool has_name(const char *const names[3], const char *name)
-{
-	unsigned int i = 0;
-
-	while (i < 3 && names[i] && !dkc_streq(names[i], name))
-		i++;
-	return i < 3 && names[i];
+	if (len >= sizeof(suffix) && dkc_streq(name + i, suffix))
+		buf[buf[i - 1] == '_' ? i - 1 : i] = 0;
+	for (i = 0; i < ARRAY_SIZE(renames); i++)
+		if (dkc_streq(name, renames[i][0]))
+			name = renames[i][1];
+	return name;
 }
 
 /*
- * Finds the key of layout @there with the same name as @key, or with another name that the key has
- * had.
+ * Finds the key of layout @there that has the same latest name as @key, and a bit. In 1.6, Autograd
+ * had a bit; later, it is an alias key.
  */
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)
 {
-	char name[DK_NAME_MAX];
-	unsigned int i, k;
+	char buf[DK_NAME_MAX], buf2[DK_NAME_MAX];
+	const char *name = latest_name(here, key, buf);
+	enum dk_key_kind kind;
+	unsigned int k;
 
-	dkc_key_name(here, key, name);
-	if (find_key(there, name, other))
-		return true;
-	for (i = 0; i < ARRAY_SIZE(renames); i++) {
-		if (!has_name(renames[i], name))
+	for (k = 0; k < dk_layout_keys(there); k++) {
+		kind = dk_key_kind(there, k);
+		if (kind == DK_KIND_SENTINEL || kind == DK_KIND_ALIAS)
 			continue;
-		for (k = 0; k < 3 && renames[i][k]; k++)
-			if (find_key(there, renames[i][k], other))
-				return true;
+		if (dkc_streq(latest_name(there, k, buf2), name)) {
+			*other = k;
+			return true;
+		}
 	}
 	return false;
 }

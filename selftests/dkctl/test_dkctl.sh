@@ -447,14 +447,14 @@ bad 'did you mean "pytorch-2.6"?' layout pytroch-2.6
 for release in 2.6 v2.6 v2.6.0 2.6.1+cpu; do
 	has "--layout $release" "MAIA (layout pytorch-2.6)" key -l $release MAIA
 done
-for release in pytorch-9 pytorch-1.9 pytorch-2.15 pytroch-1.9 pytorch-1.5 v1.9.1 1.9; do
+for release in pytorch-9 pytorch-1.2 pytorch-2.15 pytroch-1.2 pytorch-0.4 v1.2.1 1.2; do
 	run key -l $release CPU
 	[ $status = 2 ] && grep -qF "unknown layout \"$release\": " "$tmp/err" &&
 		! grep -q 'did you mean' "$tmp/err"
 	result $? "no other release is suggested for $release"
 done
-bad 'the keys of this release are not known; use a file, or a layout' layout pytorch-1.9
-bad 'the keys of this release are not known; use a file, or a layout' layout v1.9.1
+bad 'the keys of this release are not known; use a file, or a layout' layout pytorch-2.15
+bad 'the keys of this release are not known; use a file, or a layout' layout v2.15.1
 bad 'unknown layout "v9": use a file' layout v9
 bad '"pytorch-9"' key CPU -l pytorch-9
 bad 'use a file, or a layout that "dkctl layout" lists' keyset --to pytorch-2.15 CPU
@@ -691,7 +691,8 @@ result $? "transcript: alias keys are refused in sets, with an explanation"
 layouts="v1, pytorch-2.14, pytorch-2.13, pytorch-2.12, pytorch-2.11, pytorch-2.10, \
 pytorch-2.9, pytorch-2.8, pytorch-2.7, pytorch-2.6, pytorch-2.5, pytorch-2.4, pytorch-2.3, \
 pytorch-2.2, pytorch-2.1, pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, \
-pytorch-1.12, pytorch-1.11, pytorch-1.10, pytorch-1.8, pytorch-1.7, pytorch-1.6; \
+pytorch-1.12, pytorch-1.11, pytorch-1.10, pytorch-1.9, pytorch-1.8, pytorch-1.7, \
+pytorch-1.6, pytorch-1.5, pytorch-1.4, pytorch-1.3; \
 \"dkctl replay -l FILE\" reads one from a file"
 refused "no such layout: v9; the layouts are $layouts" "layout v9"
 refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x1"

@@ -199,7 +199,7 @@ def test_layouts():
     assert str(refused(Layout, "pytorch-2.11+trimmed")) == \
         "no such layout: pytorch-2.11+trimmed; layouts with a trimmed table are v1, " \
         "pytorch-2.14, pytorch-1.13"
-    for name in ("pytorch-1.9", "pytroch-1.9", "pytorch-2.15", "v1.9.1", "torch"):
+    for name in ("pytorch-1.2", "pytroch-1.2", "pytorch-2.15", "v1.2.1", "torch"):
         assert "did you mean" not in str(refused(Layout, name))
     assert refused(Layout().constant, "no_set").reason == "BAD_CONSTANT"
 

@@ -363,6 +363,25 @@ static const struct version {
 	  "60 TESTING_ONLY_GenericWrapper, 61 TESTING_ONLY_GenericMode",
 	  "63 Autograd, 64 CompositeImplicitAutograd, "
 	  "65 CompositeExplicitAutograd" },
+	{ { "pytorch-1.9" },
+	  "0 InvalidBit",
+	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 MSNPU, 6 XLA, 7 MLC, "
+	  "8 Vulkan, 9 Metal, 10 XPU, 11 HPU, 12 Meta, 13 QuantizedCPU, "
+	  "14 QuantizedCUDA, 15 QuantizedXPU, 16 CustomRNGKeyId, "
+	  "17 MkldnnCPU, 18 SparseCPU, 19 SparseCUDA, 20 SparseHIP, "
+	  "21 SparseXPU, 22 SparseCsrCPU, 23 SparseCsrCUDA, 24 NestedTensor, "
+	  "25 PrivateUse1, 26 PrivateUse2, 27 PrivateUse3, 28 BackendSelect, "
+	  "29 FuncTorchPython, 30 Named, 31 FuncTorchDynamicLayerBackMode, "
+	  "32 ADInplaceOrView, 33 AutogradOther, 34 AutogradCPU, "
+	  "35 AutogradCUDA, 36 AutogradXLA, 37 AutogradXPU, 38 AutogradMLC, "
+	  "39 AutogradHPU, 40 AutogradNestedTensor, 41 AutogradPrivateUse1, "
+	  "42 AutogradPrivateUse2, 43 AutogradPrivateUse3, 44 Tracer, "
+	  "45 AutocastCUDA, 46 FuncTorchBatched, 47 FuncTorchVmapMode, "
+	  "48 Batched, 49 VmapMode, 50 FuncTorchGradWrapper, "
+	  "51 FuncTorchDynamicLayerFrontMode, "
+	  "52 TESTING_ONLY_GenericWrapper, 53 TESTING_ONLY_GenericMode",
+	  "55 Autograd, 56 CompositeImplicitAutograd, "
+	  "57 CompositeExplicitAutograd" },
 	{ { "pytorch-1.8" },
 	  "0 InvalidBit",
 	  "0 Undefined, 1 CPU, 2 CUDA, 3 HIP, 4 FPGA, 5 MSNPU, 6 XLA, "
@@ -405,6 +424,43 @@ static const struct version {
 	  "34 PrivateUse3_PreAutograd, 35 Batched, "
 	  "36 TESTING_ONLY_GenericWrapper, 37 TESTING_ONLY_GenericMode",
 	  "" },
+	{ { "pytorch-1.5" },
+	  "0 InvalidBit",
+	  "0 Undefined, 1 CPUTensorId, 2 CUDATensorId, 3 HIPTensorId, "
+	  "4 MSNPUTensorId, 5 XLATensorId, 6 MKLDNNTensorId, "
+	  "7 OpenGLTensorId, 8 OpenCLTensorId, 9 IDEEPTensorId, "
+	  "10 QuantizedCPUTensorId, 11 ComplexCPUTensorId, "
+	  "12 ComplexCUDATensorId, 13 CustomRNGKeyId, 14 MkldnnCPUTensorId, "
+	  "15 SparseCPUTensorId, 16 SparseCUDATensorId, "
+	  "17 SparseHIPTensorId, 18 PrivateUse1_TensorId, "
+	  "19 PrivateUse2_TensorId, 20 PrivateUse3_TensorId, "
+	  "21 BackendSelect, 22 VariableTensorId, 23 XLAPreAutograd, "
+	  "24 PrivateUse1_PreAutogradTensorId, "
+	  "25 PrivateUse2_PreAutogradTensorId, "
+	  "26 PrivateUse3_PreAutogradTensorId, "
+	  "27 TESTING_ONLY_GenericWrapperTensorId, "
+	  "28 TESTING_ONLY_GenericModeTensorId",
+	  "" },
+	{ { "pytorch-1.4" },
+	  "0 InvalidBit",
+	  "0 Undefined, 1 CPUTensorId, 2 CUDATensorId, 3 MKLDNNTensorId, "
+	  "4 OpenGLTensorId, 5 OpenCLTensorId, 6 IDEEPTensorId, "
+	  "7 HIPTensorId, 8 SparseHIPTensorId, 9 MSNPUTensorId, "
+	  "10 XLATensorId, 11 MkldnnCPUTensorId, 12 QuantizedCPUTensorId, "
+	  "13 ComplexCPUTensorId, 14 ComplexCUDATensorId, "
+	  "15 SparseCPUTensorId, 16 SparseCUDATensorId, 17 VariableTensorId, "
+	  "18 TESTING_ONLY_GenericWrapperTensorId, "
+	  "19 TESTING_ONLY_GenericModeTensorId",
+	  "" },
+	{ { "pytorch-1.3" },
+	  "0 InvalidBit",
+	  "0 Undefined, 1 CPUTensorId, 2 CUDATensorId, 3 MKLDNNTensorId, "
+	  "4 OpenGLTensorId, 5 OpenCLTensorId, 6 IDEEPTensorId, "
+	  "7 HIPTensorId, 8 SparseHIPTensorId, 9 MSNPUTensorId, "
+	  "10 XLATensorId, 11 MkldnnCPUTensorId, 12 QuantizedCPUTensorId, "
+	  "13 ComplexCPUTensorId, 14 ComplexCUDATensorId, "
+	  "15 SparseCPUTensorId, 16 SparseCUDATensorId, 17 VariableTensorId",
+	  "" },
 };
 
 static char word[DK_NAME_MAX];
@@ -440,7 +496,7 @@ static void expect_name(const struct dk_layout *l, unsigned int key)
 
 	EXPECT_EQ(dk_key_parse(l, word, 0, &parsed, NULL), 0);
 	EXPECT_EQ(parsed, key);
-	if (!strncmp(dk_layout_name(l), "pytorch-1.1", 11) && !strcmp(word, "AutocastCUDA") &&
+	if (!strncmp(dk_layout_name(l), "pytorch-1.", 10) && !strcmp(word, "AutocastCUDA") &&
 	    strcmp(dk_layout_name(l), "pytorch-1.13"))
 		EXPECT_STREQ(name_of(l, key), "Autocast");
 	else
