@@ -71,14 +71,12 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		      struct netlink_ext_ack *extack, u32 *device);
 
-/* netlink_stats.c: true if the sender of a request may read the counters. */
-bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
- * Adds up the counters that @c selects. Takes the registry's lock several times. Returns false
- * if calls are not counted, if the sum was restarted too often, or if a fatal signal is pending
- * before the sum is complete.
+ * netlink_stats.c: adds up the counters that @c selects. Takes the registry's lock several times.
+ * Returns false if calls are not counted, if the sender of the request may not read the counters,
+ * if the sum was restarted too often, or if a fatal signal is pending before the sum is complete.
  */
-bool dk_nl_calls(struct dkc_calls *c);
+bool dk_nl_calls(struct sk_buff *request, struct dkc_calls *c);
 
 /*
  * netlink_event.c. Events are queued and sent between dk_nl_events_begin(), which returns

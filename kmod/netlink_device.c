@@ -275,7 +275,7 @@ static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 {
 	struct dkc_calls calls = { .provider = number };
 
-	return dk_nl_may_read_counters(request) && dk_nl_calls(&calls) ?
+	return dk_nl_calls(request, &calls) ?
 		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.count, DK_A_PROVIDER_PAD) : 0;
 }
 

@@ -30,12 +30,17 @@ struct dk_nl_stat {
 	const struct dkc_reg *reg;	/* the function, or NULL for missing calls */
 };
 
-/* Which users may read counters: a value of enum dk_nl_readers. Written under stats_set_lock. */
+/*
+ * Which users may read counters: a value of enum dk_nl_readers. Written under stats_set_lock. A
+ * request that restricts the readers and enables the counters first restricts the readers. So a
+ * user who finds counters with the registry's lock held, and only then checks this variable, reads
+ * no counter of calls that were counted for administrators only.
+ */
 static u8 readers = DK_NL_READERS_ALL;
 /* Serialises stats-set: a request that fails must restore the previous value of readers. */
 static DEFINE_MUTEX(stats_set_lock);
 
-bool dk_nl_may_read_counters(struct sk_buff *request)
+static bool may_read(struct sk_buff *request)
 {
 	return READ_ONCE(readers) == DK_NL_READERS_ALL ||
 	       netlink_capable(request, CAP_NET_ADMIN);
@@ -49,7 +54,7 @@ static u32 counter_work(void)
 	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);
 }
 
-bool dk_nl_calls(struct dkc_calls *c)
+bool dk_nl_calls(struct sk_buff *request, struct dkc_calls *c)
 {
 	struct dk_registry *reg = dk_registry_default();
 	bool is_counted, more;
@@ -61,8 +66,11 @@ bool dk_nl_calls(struct dkc_calls *c)
 		if (c->provider && reg->generation != generation && c->starts < DK_NL_STARTS_MAX)
 			c->times_counted = 0;
 		generation = reg->generation;
-		/* the counters may have been disabled while the lock was released */
-		is_counted = reg->counters;
+		/*
+		 * while the lock was released, the counters may have been disabled, or their
+		 * readers restricted
+		 */
+		is_counted = reg->counters && may_read(request);
 		more = is_counted && dkc_calls_add(reg, c, DK_NL_WORK_MAX, counter_work());
 		/* give up if the sum was restarted too often */
 		is_counted = is_counted && c->starts <= DK_NL_STARTS_MAX;
@@ -90,7 +98,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);
 	if (!answer)
 		return -ENOMEM;
-	is_reported = s.is_enabled && dk_nl_may_read_counters(skb) && dk_nl_calls(&total);
+	is_reported = s.is_enabled && dk_nl_calls(skb, &total);
 	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
 	    nla_put_u8(answer, DK_A_STATS_READERS, READ_ONCE(readers)) ||
 	    (is_reported &&
@@ -221,6 +229,12 @@ static int dump_stat(struct sk_buff *skb, struct netlink_callback *cb,
 	return dk_nl_message_end(skb, header, header ? fill_stat(skb, op, s) : -EMSGSIZE);
 }
 
+static int check_reader(struct netlink_callback *cb)
+{
+	return may_read(cb->skb) ? 0 :
+		dk_nl_deny(cb->extack, NULL, "reading the counters requires CAP_NET_ADMIN", -EPERM);
+}
+
 static int dump_stats(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
 		      const struct dk_nl_dump *d)
 {
@@ -232,6 +246,10 @@ static int dump_stats(struct sk_buff *skb, struct netlink_callback *cb, struct d
 	/* calls are not counted */
 	if (!op->reg->counters)
 		return 0;
+	/* the readers may have been restricted while the lock was released */
+	err = check_reader(cb);
+	if (err)
+		return err;
 	err = dk_nl_impls_get(&impls, op, cb->extack);
 	while (!err && stat_at(op, &impls, w->item, &s)) {
 		if (stat_passes(op, &s, d))
@@ -252,9 +270,8 @@ int dispatchkey_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback
 	int err;
 
 	err = dk_nl_dump_begin(cb, attrs, DK_A_STATS_MAX);
-	if (!err && !dk_nl_may_read_counters(cb->skb))
-		err = dk_nl_deny(cb->extack, NULL, "reading the counters requires CAP_NET_ADMIN",
-				 -EPERM);
+	if (!err)
+		err = check_reader(cb);
 	if (err)
 		return err;
 	r.used = attrs[DK_A_STATS_USED];

@@ -8,6 +8,7 @@ import sys
 import time
 
 import genl
+import perm
 
 PARAMETERS = "/sys/module/dk_crowd/parameters/"
 # A page: the kernel allocates at least this much for a part of a dump.
@@ -328,6 +329,40 @@ def while_changing(tap, family, seconds):
               ours(family.whole("op-get")))
 
 
+def restricted(tap, family):
+    """While an unprivileged user's dump of counters runs, counters are enabled for administrators
+    only. The dump must contain no counter. It releases the registry's lock several times, because
+    it must sort the operators and visit all of them."""
+    leaked = []
+    for attempt in range(16):
+        crowd("ops", 0)
+        crowd("ops", 12000)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            perm.only()
+            mine = family.again()
+            os.write(writing, b"-")
+            answer = mine.raw("stats-get", dump=True)
+            os.write(writing, f"{answer}".encode() if answer.messages else b"-")
+            os._exit(0)
+        os.read(reading, 1)
+        # so that the counters are enabled at different moments of the dump
+        time.sleep(0.004 * attempt)
+        family.do("stats-set", {"state": 1, "readers": 1})
+        told = os.read(reading, 1000).decode()
+        if told != "-":
+            leaked.append(told)
+        os.waitpid(child, 0)
+        os.close(reading)
+        os.close(writing)
+        family.do("stats-set", {"state": 0})
+        family.do("stats-set", {"readers": 0})
+    tap.equal("a dump that began before the readers were restricted has no counter of calls that "
+              "are counted for administrators only", [], leaked)
+    crowd("ops", MANY_OPS)
+
+
 def very_many(tap, family, n):
     crowd("ops", n)
     large = family.again(1 << 18)
@@ -348,12 +383,12 @@ def very_many(tap, family, n):
 
 
 def main():
-    tap = genl.Tap(109)
+    tap = genl.Tap(111)
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
     for part in (in_pieces, complete, filters, one_change, lost_device, unseen_change,
-                 each_once, of_one_name, many_providers, very_long):
+                 each_once, of_one_name, many_providers, very_long, restricted):
         tap.attempt(f"{part.__name__}: all requests are answered", part, tap, family)
     tap.attempt("dumps during changes: all requests are answered", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
