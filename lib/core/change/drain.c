@@ -77,17 +77,18 @@ static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 }
 
 /*
- * True if @t selects the call. The block of the call can be read: no block of a provider is freed
- * while the lock is held or a wait for the provider is in progress. For the same reason the list of
- * blocks in @t does not change.
+ * True if @t selects the call. If the call is inside the provider of @t, its block can be read: no
+ * block of a provider is freed while the lock is held or a wait for the provider is in progress.
+ * For the same reason the list of blocks in @t does not change.
  */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
-	const struct dkc_block *b = dkc_block_of(in->reg), *withdrawn;
 	const struct dkc_target *t = data;
+	const struct dkc_block *b, *withdrawn;
 
 	if (in->prov != t->core || is_canceled(t))
 		return false;
+	b = dkc_block_of(in->reg);
 	if (t->backends)
 		return dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends;
 	if (t->any || b == t->block)
