@@ -1099,7 +1099,7 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @reserved: zero
  * @time: time of the last of these changes, in nanoseconds of CLOCK_REALTIME; 0 if
  *	unknown
- * @generation: generation of the registry when the event was sent; 0 if unknown. For
+ * @generation: generation of the registry after the last of these changes; 0 if unknown. For
  *	DK_NL_EVENT_LOST, the generation of the last lost event, which may be lower than
  *	that of an event that was read earlier
  * @name: name of the operator, backend, device or provider; empty for a backend
