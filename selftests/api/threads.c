@@ -52,6 +52,7 @@ static void *define_and_undefine(void *data)
 		err = err ? err : dk_op_define(&p, &count_op, 0, &why);
 		err = err ? err : dk_op_undefine(&p, "churn::count", &why);
 		err = err ? err : dk_op_define(&p, &count_op, DK_OP_SAME_DEVICE, &why);
+		w_sleep_us(100);
 		if (err || dk_provider_unregister(&p))
 			break;
 		w_store(*rounds, *rounds + 1);
@@ -93,6 +94,7 @@ static void call_while_operators_are_redefined(void)
 	CHECK_INT(wrong, 0);
 	CHECK_INT(w_sum(&churn_poisoned), 0);
 	CHECK_INT(served, w_sum(&churn_served_by_unregistered));
+	CHECK(served);
 	CHECK(rounds);
 	t_note("%u rounds, %llu served, %llu refused", rounds,
 	       (unsigned long long)served, (unsigned long long)refused);
