@@ -389,6 +389,7 @@ DK_OP(owner, "threads::owner", (struct dk_obj *x, void **priv), (x, priv), (x));
 
 static int of_prov, of_card;
 static u32 next_card;
+static unsigned int hits;	/* calls that have found a card */
 
 static int owner_here(struct dk_call *c, struct dk_obj *x, void **priv)
 {
@@ -398,17 +399,29 @@ static int owner_here(struct dk_call *c, struct dk_obj *x, void **priv)
 
 static const struct dk_impl owner_impls[] = { DK_IMPL(owner, DK_DENSE, owner_here) };
 
+/* Returns true when a call has found a card since @before, or false after ten seconds. */
+static bool wait_for_hit(unsigned int before)
+{
+	u64 end = w_now_us() + 10 * 1000000;
+
+	w_spin_us(10);
+	while (w_load(hits) == before && w_now_us() < end)
+		w_sleep_us(10);
+	return w_load(hits) != before;
+}
+
 static void *register_and_unregister_cards(void *data)
 {
-	const unsigned int cards = T_TSAN ? 1000 : 10000;
-	unsigned int i, *failed = data;
+	const unsigned int cards = T_TSAN ? 200 : 500;
+	unsigned int i, before, *failed = data;
 	u32 number = 0;
 
 	for (i = 0; i < cards && !*failed; i++) {
+		before = w_load(hits);
 		if (dk_device_register(&prov, DK_BACKEND_PRIVATEUSE1, "card", &of_card,
 				       owner_impls, 1, &number, NULL))
 			++*failed;
-		else if (dk_device_unregister(&prov, number, NULL))
+		else if (!wait_for_hit(before) || dk_device_unregister(&prov, number, NULL))
 			++*failed;
 		/* the next device's number: the same slot, and the next generation */
 		w_store_release(next_card, number + (1u << 12));
@@ -422,7 +435,7 @@ static void new_device_has_its_own_priv(void)
 {
 	static const struct dk_provider with_priv = DK_PROVIDER("prov");
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_PRIVATEUSE1));
-	unsigned int failed = 0, wrong = 0, hits = 0;
+	unsigned int failed = 0, wrong = 0;
 	pthread_t thread;
 
 	t_open("v1", DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE);
@@ -435,14 +448,15 @@ static void new_device_has_its_own_priv(void)
 	op = t_get("threads::owner");
 	stop = false;
 	next_card = 1;
+	hits = 0;
 	t_start(&thread, register_and_unregister_cards, &failed);
 	while (!w_load(stop)) {
 		void *priv = NULL;
 
 		x.device = w_load_acquire(next_card);
 		if (!owner_at(op, &dk_local_default, &x, &priv)) {
-			hits++;
 			wrong += priv != &of_card;
+			w_store(hits, hits + 1);
 		}
 	}
 	pthread_join(thread, NULL);
