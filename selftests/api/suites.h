@@ -24,6 +24,7 @@
 	kernel(rcu)							\
 	both(batch)							\
 	both(call_paths)						\
+	both(trimmed_layouts)	/* before suites that use the layouts of PyTorch */ \
 	both(table_slots)						\
 	both(fallthroughs)						\
 	both(registration_order)					\
@@ -37,7 +38,6 @@
 	both(table_indexes)						\
 	both(layouts)							\
 	both(layout_texts)						\
-	both(trimmed_layouts)						\
 	user(schema)							\
 	user(schema_pytorch)						\
 	both(library)							\

@@ -66,7 +66,7 @@ static const char *route_label(const char *set)
 	return t_route_label(op, &x, NULL);
 }
 
-/* No other suite uses this layout. If this suite has already run, the layout is allocated. */
+/* No earlier suite uses this layout. If this suite has already run, the layout is allocated. */
 static void layout_is_allocated_when_it_is_first_used(void)
 {
 	static const char name[] = "pytorch-1.13+trimmed";
@@ -76,7 +76,9 @@ static void layout_is_allocated_when_it_is_first_used(void)
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	found = dk_layout_find(name, &t_why);
 	dk_test_fail_alloc(0);
-	if (!found) {
+	if (found) {
+		t_skip("this process or module has allocated the layout already");
+	} else {
 		/* refuses: dk_layout_find ENOMEM NO_MEMORY */
 		CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
 		CHECK_STR(t_why.name, name);
