@@ -5,28 +5,20 @@
  */
 #include "bounded.h"
 
-static struct dk_provider host, prov;
-static struct dk_op *op;
+#include <urcu-bp.h>
+
+static struct dk_provider prov;
 static int inside;
 
 /* ---- waiting ------------------------------------------------------------------ */
 
-DK_OP(atom, "cancellation::atom", (struct dk_obj *x), (x), (x));
-
-static int atom_here(struct dk_call *c, struct dk_obj *x)
+static void *read_and_stay(void *data)
 {
+	urcu_bp_register_thread();
+	urcu_bp_read_lock();
 	t_stay(&inside);
-	return 0;
-}
-
-static const struct dk_impl atom_impls[] = { DK_IMPL_ATOMIC(atom, DK_CPU, atom_here) };
-
-static void *call_atom(void *data)
-{
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	long err = atom_at(op, &dk_local_default, &x);
-
-	return (void *)err;
+	urcu_bp_read_unlock();
+	return NULL;
 }
 
 static void *unregister_and_end(void *data)
@@ -41,27 +33,25 @@ static void *unregister_and_end(void *data)
  */
 static void grace_period_is_no_cancellation_point(void)
 {
-	pthread_t caller, unregistering;
+	pthread_t reader, unregistering;
 
 	t_open("v1", DK_REGISTRY_BUILTINS);
-	t_join(&host, "host");
 	t_join(&prov, "prov");
-	CHECK_OK(dk_op_define(&host, &atom_op, DK_OP_ATOMIC, &t_why));
-	CHECK_OK(dk_impls_register(&host, atom_impls, 1, &t_why));
-	op = t_get("cancellation::atom");
 	inside = 0;
 	t_may_return = 0;
-	t_start(&caller, call_atom, NULL);
+	t_start(&reader, read_and_stay, NULL);
 	t_await(&inside);
 	t_start(&unregistering, unregister_and_end, NULL);
 	while (!t_is_unregistering(&prov))
 		sched_yield();
-	/* the call keeps the grace period from ending */
+	/* the read-side critical section keeps the grace period from ending */
 	w_sleep_us(50000);
+	CHECK(w_load(prov.core));
 	CHECK_OK(pthread_cancel(unregistering));
 	w_sleep_us(10000);
-	t_release_and_join(caller);
+	t_release_and_join(reader);
 	pthread_join(unregistering, NULL);
+	CHECK(!prov.core);
 	/* draining and unregistering wait for grace periods, too */
 	t_join(&prov, "again");
 	CHECK_OK(dk_provider_drain(&prov));
