@@ -281,6 +281,7 @@ static void wait_with_a_deadline_ends_with_the_call(void)
 	start_to_wait(&me, 1, unregister_in_nine_seconds);
 	/* a wait that ends too early ends during this time */
 	w_sleep_us(50000);
+	CHECK(!w_load_acquire(me.done));
 	CHECK_OK(dk_call_complete(&early, 0));
 	pthread_join(me.thread, NULL);
 	CHECK_OK(me.err);
