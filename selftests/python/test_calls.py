@@ -341,16 +341,16 @@ def test_closing_a_library_from_inside(registry, cpu):
 
 
 def test_threads_call_while_others_register():
-    stop, failures = threading.Event(), []
+    stop, seen = threading.Event(), []
     with dk.Registry() as registry:
         registry.define("t::f(Tensor a, Tensor b) -> Tensor")
         registry.impl("t::f", None, lambda a, b: "math")
 
         def call():
-            cpu = dk.Object("CPU")
+            cpu, results = dk.Object("CPU"), set()
             while not stop.is_set():
-                if registry.call("t::f", cpu, cpu) not in ("math", "cpu"):
-                    failures.append(1)
+                results.add(registry.call("t::f", cpu, cpu))
+            seen.append(results)        # unless a call has raised an exception
 
         threads = [threading.Thread(target=call) for _ in range(4)]
         for thread in threads:
@@ -358,11 +358,12 @@ def test_threads_call_while_others_register():
         for _ in range(100):
             with registry.library("t", "IMPL", "CPU") as library:
                 library.impl("f", None, lambda a, b: "cpu")
+                time.sleep(0.001)       # lets the threads call
         stop.set()
         for thread in threads:
             thread.join(30)
             assert not thread.is_alive()
-    assert failures == []
+    assert len(seen) == 4 and set.union(*seen) == {"math", "cpu"}
 
 
 def test_registries_closed_while_they_are_called():

@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import threading
+import time
 import weakref
 from xml.etree import ElementTree
 
@@ -104,12 +105,14 @@ def test_explanation(registry):
 
 def test_explained_while_others_register(registry):
     """All rules and registrations of an explanation are those of one state of the registry."""
-    stop = threading.Event()
+    stop, seen = threading.Event(), set()
 
     def register():
         while not stop.is_set():
             with registry.library("t", "IMPL") as library:
                 library.impl("f", "CPU", lambda a, b: None)
+                time.sleep(0.001)
+            time.sleep(0.001)
 
     thread = threading.Thread(target=register)
     thread.start()
@@ -119,9 +122,11 @@ def test_explained_while_others_register(registry):
             rules = [s.rule for s in ex.steps if s.kind == "rule"]
             assert rules == list(range(1, 12))
             assert len([s for s in ex.steps if s.kind == "impl"]) == bool(ex.route)
+            seen.add(bool(ex.route))
     finally:
         stop.set()
         thread.join(30)
+    assert seen == {False, True}
 
 
 # ---- pictures ----------------------------------------------------------------------------
