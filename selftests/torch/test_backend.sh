@@ -11,7 +11,7 @@
 . "$(dirname -- "$0")/../lib.sh"
 
 [ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
-need_command g++ make pkg-config
+need_command g++ make pkg-config pgrep
 [ -e /usr/include/torch/library.h ] || skip_all "no libtorch here"
 /usr/bin/python3 -c 'import torch' 2>/dev/null || skip_all "no PyTorch here"
 build=${O:-$st_top/build}
