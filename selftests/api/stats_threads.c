@@ -133,7 +133,8 @@ static void all_changes_while_calls_run(void)
 	join_all(t);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 	start_all(t, call_until_stopped);
-	w_sleep_us(1000);
+	while (!w_sum(&calls_made))
+		w_sleep_us(1000);
 	join_all(t);
 	CHECK_INT(c_served(DK_CPU), w_sum(&calls_made));
 	CHECK_INT(c_at_key(c_tock, DK_STAT_IMPL, DK_CPU, 0), w_sum(&calls_made));
