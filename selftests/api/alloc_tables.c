@@ -240,7 +240,7 @@ static void refused_entry_is_never_defined(void)
 	num_found = 0;
 	before = dk_registry_generation(t_reg);
 	dk_test_at_alloc(call_at_alloc);
-	r_each_fails(r_add_def_impl, NULL, NULL);
+	CHECK(r_each_fails(r_add_def_impl, NULL, NULL));
 	dk_test_at_alloc(NULL);
 	CHECK_INT(num_found, 0);
 	CHECK_INT(dk_registry_generation(t_reg), before + 2);
