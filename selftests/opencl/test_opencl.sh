@@ -166,11 +166,12 @@ killed='
 	before=$(touch /tmp/out && files)
 	unset TMPDIR XDG_CACHE_HOME XDG_RUNTIME_DIR
 	HOME=/tmp/home O=$1 MAKEFLAGS= DK_SECONDS=9 "$2" >/tmp/out 2>&1 &
+	when="before the load"
 	for _ in {1..600}; do
-		grep -qE "^ +[0-9.]+ +[0-9]" /tmp/out && break
+		grep -qE "^ +[0-9.]+ +[0-9]" /tmp/out && when="under load" && break
 		sleep 0.1
 	done
-	kill -KILL $! && echo killed
+	kill -KILL $! && echo "killed $when"
 	wait
 	comm -13 <(echo "$before") <(files)
 	for exe in /proc/[0-9]*/exe; do
@@ -180,7 +181,8 @@ alone=(unshare -m)
 [ "$(id -u)" -eq 0 ] || alone=(unshare -rm)
 why=$("${alone[@]}" true 2>&1) && why=''
 if [ -z "$why" ]; then
-	is "SIGKILL leaves no file outside of the output folder, and no process" killed \
+	is "SIGKILL leaves no file outside of the output folder, and no process" \
+		"killed under load" \
 		"$("${alone[@]}" bash -c "$killed" sh "$build" "$demo" "$st_top" 2>/dev/null)"
 	run_demo
 	ok "a run after SIGKILL succeeds" succeeds
