@@ -57,7 +57,8 @@ with_system() {
 }
 ok "a wheel without the library uses the system's library" with_system
 pip uninstall -y dispatchkey
-is "pip uninstall removes all files of the package" "" "$(find "$env" -name '*dispatchkey*')"
+is "pip uninstall removes all files of the package" "" \
+	"$(find "$env" -name '*dispatchkey*' 2>&1)"
 
 # The command of the guide, and then the command that it prints.
 MAKEFLAGS='' make -s -C "$st_top" venv >"$st_tmp/venv" 2>&1 || cat "$st_tmp/venv"
@@ -95,7 +96,7 @@ ok "a wheel can be built from sources without write permission" \
 	env O="$st_tmp/written" "$st_tmp/sources/scripts/wheel" --pure
 chmod -R u+w "$st_tmp/sources"
 is "make clean can then remove the copy of the sources" "" \
-	"$(find "$st_tmp/written" -type d ! -perm -u+w)"
+	"$(find "$st_tmp/written" -type d ! -perm -u+w 2>&1)"
 cp -r "$st_top/python" "$st_tmp/alone"
 like "a folder without the library's sources is refused" \
 	"*dispatchkey: the library's sources are not beside this folder*" \
