@@ -124,7 +124,7 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 				  -EINVAL);
 	if (number)
 		*backend = nla_get_u32(number);
-	if (number && *backend > dk_layout_backends(NULL))
+	if (number && *backend > dk_registry_default()->layout->nb)
 		return dk_nl_deny(extack, number, dk_reason_text(DK_WHY_BAD_BACKEND), -EINVAL);
 	if (!name)
 		return 0;
@@ -164,19 +164,17 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
  */
 static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
-	const char *name = dk_layout_name(dk_registry_layout(dk_registry_default()));
-
-	return !attr || !nla_strcmp(attr, name) ? 0 :
+	return !attr || !nla_strcmp(attr, dk_registry_default()->layout->name) ? 0 :
 		dk_nl_deny(extack, attr, "the registry has another layout", -EPROTO);
 }
 
 static int fill_info(struct sk_buff *skb, const struct dk_counts *counts, bool is_counting)
 {
-	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
+	const struct dk_layout *l = dk_registry_default()->layout;
 
 	if (nla_put_string(skb, DK_A_INFO_VERSION, DK_VERSION) ||
 	    nla_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
-	    nla_put_string(skb, DK_A_INFO_LAYOUT, dk_layout_name(l)) ||
+	    nla_put_string(skb, DK_A_INFO_LAYOUT, l->name) ||
 	    nla_put_u64_64bit(skb, DK_A_INFO_GENERATION, counts->generation,
 			      DK_A_INFO_PAD) ||
 	    nla_put_u32(skb, DK_A_INFO_OPERATORS, counts->operators) ||
@@ -242,7 +240,7 @@ static int fill_layout(struct sk_buff *skb, const struct dk_layout *l)
 	int err = 0;
 
 	if (nla_put_string(skb, DK_A_LAYOUT_NAME, l->name) ||
-	    nla_put_u32(skb, DK_A_LAYOUT_ENTRIES, dk_table_size(l)))
+	    nla_put_u32(skb, DK_A_LAYOUT_ENTRIES, dkc_table_entries(l)))
 		return -EMSGSIZE;
 	for (i = 1; !err && i <= l->nb; i++)
 		err = put_named(skb, DK_A_LAYOUT_BACKEND, DK_A_LAYOUT_BACKEND_NUMBER, i,
@@ -269,7 +267,7 @@ static size_t layout_size(const struct dk_layout *l)
 
 int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
+	const struct dk_layout *l = dk_registry_default()->layout;
 	int err = check_layout(info->attrs[DK_A_LAYOUT_NAME], info->extack);
 
 	if (err)

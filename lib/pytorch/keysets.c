@@ -20,6 +20,17 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
 	return dkc_accept(why);
 }
 
+unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key)
+{
+	return dk_keyset_slot(l, dk_key_set(l, key));
+}
+
+const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
+{
+	l = dkc_layout(l);
+	return backend <= l->nb ? l->backend_bits[backend] : "UNKNOWN_BACKEND_BIT";
+}
+
 const char *dk_kind_name(unsigned int kind)
 {
 	static const char *const names[] = {
@@ -33,6 +44,29 @@ const char *dk_kind_name(unsigned int kind)
 	};
 
 	return kind < ARRAY_SIZE(names) ? names[kind] : names[DK_KIND_NONE];
+}
+
+struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
+			      unsigned int n)
+{
+	u64 bits = 0;
+
+	while (n--)
+		bits |= dk_key_set(l, keys[n]).bits;
+	return DK_KEYSET(bits);
+}
+
+/*
+ * This is PyTorch's formula. By this formula, the set after Undefined lacks the highest backend. It
+ * is empty if the layout has no backends.
+ */
+struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int f = dk_key_functionality(l, key);
+
+	l = dkc_layout(l);
+	return DK_KEYSET((l->nb + f ? dkc_functionality_bit(l, f) - 1 : 0) |
+			 dkc_role_bit(l, DKC_ROLE_PYTHON_DISPATCHER));
 }
 
 struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend)

@@ -509,6 +509,11 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 
 /* ---- properties of layouts ---------------------------------------------------- */
 
+const struct dk_layout *dk_registry_layout(const struct dk_registry *reg)
+{
+	return reg ? reg->layout : dkc_layout(NULL);
+}
+
 unsigned int dk_layout_knows(const struct dk_layout *l)
 {
 	l = dkc_layout(l);
@@ -516,6 +521,16 @@ unsigned int dk_layout_knows(const struct dk_layout *l)
 	       (l->has_sets ? DK_KNOWS_SETS : 0) |
 	       (l->has_strict ? DK_KNOWS_STRICT : 0) |
 	       (l->has_legacy ? DK_KNOWS_LEGACY : 0);
+}
+
+const char *dk_layout_name(const struct dk_layout *l)
+{
+	return dkc_layout(l)->name;
+}
+
+unsigned int dk_layout_backends(const struct dk_layout *l)
+{
+	return dkc_layout(l)->nb;
 }
 
 unsigned int dk_layout_functionalities(const struct dk_layout *l)
@@ -526,6 +541,11 @@ unsigned int dk_layout_functionalities(const struct dk_layout *l)
 unsigned int dk_layout_entries(const struct dk_layout *l)
 {
 	return dkc_layout(l)->num_entries;
+}
+
+unsigned int dk_table_size(const struct dk_layout *l)
+{
+	return dkc_table_entries(dkc_layout(l));
 }
 
 struct dk_keyset dk_layout_full(const struct dk_layout *l)

@@ -25,32 +25,9 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
 	return DK_KEYSET(a.bits & ~dkc_backend_bit(backend));
 }
 
-struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
-			      unsigned int n)
-{
-	u64 bits = 0;
-
-	while (n--)
-		bits |= dk_key_set(l, keys[n]).bits;
-	return DK_KEYSET(bits);
-}
-
 int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int key)
 {
 	return dk_keyset_has_all(ks, dk_key_set(l, key));
-}
-
-/*
- * This is PyTorch's formula. By this formula, the set after Undefined lacks the highest backend. It
- * is empty if the layout has no backends.
- */
-struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key)
-{
-	unsigned int f = dk_key_functionality(l, key);
-
-	l = dkc_layout(l);
-	return DK_KEYSET((l->nb + f ? dkc_functionality_bit(l, f) - 1 : 0) |
-			 dkc_role_bit(l, DKC_ROLE_PYTHON_DISPATCHER));
 }
 
 unsigned int dk_keyset_functionality(const struct dk_layout *l, struct dk_keyset ks)
@@ -86,11 +63,6 @@ int dk_table_index(const struct dk_layout *l, struct dk_keyset ks)
 	l = dkc_layout(l);
 	entry = dkc_entry(l, dk_keyset_functionality(l, ks), dk_keyset_backend(l, ks));
 	return entry < dkc_table_entries(l) ? (int)entry : -1;
-}
-
-unsigned int dk_table_size(const struct dk_layout *l)
-{
-	return dkc_table_entries(dkc_layout(l));
 }
 
 unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,

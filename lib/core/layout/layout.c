@@ -2,16 +2,6 @@
 /* Returns the properties of a layout and of its keys: SEMANTICS 1.1, 1.2 and 1.7. */
 #include "layout.h"
 
-const char *dk_layout_name(const struct dk_layout *l)
-{
-	return dkc_layout(l)->name;
-}
-
-unsigned int dk_layout_backends(const struct dk_layout *l)
-{
-	return dkc_layout(l)->nb;
-}
-
 unsigned int dk_layout_keys(const struct dk_layout *l)
 {
 	l = dkc_layout(l);
@@ -63,11 +53,6 @@ struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key)
 	if (!at.f)
 		return DK_KEYSET(0);
 	return DK_KEYSET(dkc_functionality_bit(l, at.f) | dkc_backend_bit(at.b));
-}
-
-unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key)
-{
-	return dk_keyset_slot(l, dk_key_set(l, key));
 }
 
 unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot)

@@ -67,12 +67,6 @@ unsigned int dkc_find_backend(const struct dk_layout *l, const char *name)
 	return find_name(l->backend_names, l->nb + 1, name);
 }
 
-const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
-{
-	l = dkc_layout(l);
-	return backend <= l->nb ? l->backend_bits[backend] : "UNKNOWN_BACKEND_BIT";
-}
-
 /* True if PyTorch's own parser accepts the key. It rejects many keys that PyTorch prints. */
 static bool parses_strictly(const struct dk_layout *l, unsigned int key)
 {

@@ -244,11 +244,6 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	return dkc_accept(why);
 }
 
-const struct dk_layout *dk_registry_layout(const struct dk_registry *reg)
-{
-	return reg ? reg->layout : dkc_layout(NULL);
-}
-
 void dkc_registry_shutdown(struct dk_registry *reg)
 {
 	struct dk_op *op;
