@@ -24,6 +24,10 @@ static const char *const role_names[DKC_NUM_ROLES] = {
 #define OTHER		OTHER_BUT_SPARSE " Sparse"
 #define AUTOGRAD	"AutogradFunctionality AutogradOther AutogradNestedTensor"
 
+/* The keys of the builtin fallbacks, on all backends. */
+#define BUILTINS							\
+	AUTOGRAD " BackendSelect ADInplaceOrView FuncTorchVmapMode VmapMode Autocast*"
+
 /* An alias key stands for @functionalities on all backends except @not_on. */
 static const struct {
 	const char *name;
@@ -226,6 +230,7 @@ static void derive_constants(struct dk_layout *l)
 	/* without @has_sets, it is not known which keys this set contains */
 	if (!l->has_sets)
 		l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] = 0;
+	l->builtins = functionality_set(l, BUILTINS) | l->backend_mask;
 }
 
 static unsigned int find_autocast(const struct dk_layout *l, const char *backend)

@@ -16,6 +16,17 @@
 #define dkc_kept_free(p)	kvfree(p)
 #endif
 
+/* Return the functionality or backend with this name, or 0. */
+static inline unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name)
+{
+	return dkc_find_name(l->functionality_names, l->nf, name);
+}
+
+static inline unsigned int dkc_find_backend(const struct dk_layout *l, const char *name)
+{
+	return dkc_find_name(l->backend_names, l->nb + 1, name);
+}
+
 /*
  * parse.c: reads the text of a layout into @l, and copies the names to @pool. If @l has a name, the
  * text begins after the line "layout".

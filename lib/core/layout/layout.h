@@ -109,6 +109,7 @@ struct dk_layout {
 	u16 alias_key[DKC_NUM_ALIASES];	/* the number of the key, or 0 */
 	u64 alias_set[DKC_NUM_ALIASES];		/* the keys that the alias stands for */
 	u64 constant[DKC_NUM_CONSTANTS];	/* the set, or 0 if the layout has none */
+	u64 builtins;			/* the keys of the builtin fallbacks */
 	u16 autocast[DKC_MAX_BACKENDS + 1];	/* functionality, by backend */
 	/* bit b - 1: the inverse map of SEMANTICS 4.4 contains the autograd key of backend b */
 	u64 from_autograd;
@@ -128,9 +129,8 @@ void dkc_layout_put(const struct dk_layout *l);
 
 /* names.c: returns the prefix of the runtime keys of a per-backend functionality. */
 const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f);
-/* Return the functionality or backend with this name, or 0. */
-unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name);
-unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
+/* Returns the index of @name in @names, or 0. Does not compare names[0]. */
+unsigned int dkc_find_name(const char *const *names, unsigned int n, const char *name);
 /* Finds a key by its name in PyTorch's source. */
 bool __must_check dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
 /* Accepts only the names that PyTorch's own parser accepts, and no private names of backends. */

@@ -46,8 +46,7 @@ char *dk_key_name(const struct dk_layout *l, unsigned int key,
 	return dkc_key_name(l, key, buf);
 }
 
-/* Returns the index of @name in @names, or 0. Does not compare names[0]. */
-static unsigned int find_name(const char *const *names, unsigned int n, const char *name)
+unsigned int dkc_find_name(const char *const *names, unsigned int n, const char *name)
 {
 	unsigned int i;
 
@@ -55,16 +54,6 @@ static unsigned int find_name(const char *const *names, unsigned int n, const ch
 		if (dkc_streq(names[i], name))
 			return i;
 	return 0;
-}
-
-unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name)
-{
-	return find_name(l->functionality_names, l->nf, name);
-}
-
-unsigned int dkc_find_backend(const struct dk_layout *l, const char *name)
-{
-	return find_name(l->backend_names, l->nb + 1, name);
 }
 
 /* True if PyTorch's own parser accepts the key. It rejects many keys that PyTorch prints. */
@@ -97,7 +86,7 @@ static bool find_key(const struct dk_layout *l, const char *name,
 
 	/* a few keys are printed with another name */
 	if (!dkc_find_key(l, name, &k)) {
-		k = find_name(l->functionality_prints, l->nf, name);
+		k = dkc_find_name(l->functionality_prints, l->nf, name);
 		if (!k)
 			return false;
 	}

@@ -44,49 +44,22 @@ static bool has_hooks(const struct dk_registry *reg)
 	return h;
 }
 
-/* Returns the keys of the builtin fallbacks, which are fallthroughs. */
-static u64 builtin_set(const struct dk_layout *l)
-{
-	static const char * const names[] = {
-		"BackendSelect", "ADInplaceOrView", "AutogradOther",
-		"AutogradNestedTensor", "FuncTorchVmapMode", "VmapMode",
-	};
-	u64 set = l->constant[DKC_CONST_AUTOCAST] | l->backend_mask |
-		  dkc_functionality_bit(l, l->role[DKC_ROLE_AUTOGRAD]);
-	unsigned int f, i;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		f = dkc_find_functionality(l, names[i]);
-		if (f)
-			set |= dkc_functionality_bit(l, f);
-	}
-	return set;
-}
-
-/* Returns the next slot of the set, after @slot, that has an entry; 0 after the last one. */
-static unsigned int next_entry(const struct dk_layout *l, struct dk_keyset set, unsigned int slot)
-{
-	do
-		slot = dk_keyset_next(l, set, slot);
-	while (slot && !dkc_has_entry(l, slot));
-	return slot;
-}
-
 static int registry_builtins(struct dk_registry *reg)
 {
-	struct dk_keyset set = { builtin_set(reg->layout) };
+	const struct dk_layout *l = reg->layout;
 	unsigned int slot = 0, n = 0;
 	struct dkc_block *b;
 
-	while ((slot = next_entry(reg->layout, set, slot)))
-		n++;
+	while ((slot = dk_keyset_next(l, DK_KEYSET(l->builtins), slot)))
+		n += dkc_has_entry(l, slot);
 	b = dkc_block_alloc(&builtin_impl, n, true);
 	if (!b)
 		return -ENOMEM;
 	b->state = DKC_LIVE;
-	while ((slot = next_entry(reg->layout, set, slot)))
-		reg->builtin[slot] = dkc_block_add(b, reg->layout, &builtin_impl,
-						   dk_slot_key(reg->layout, slot));
+	while ((slot = dk_keyset_next(l, DK_KEYSET(l->builtins), slot)))
+		if (dkc_has_entry(l, slot))
+			reg->builtin[slot] = dkc_block_add(b, l, &builtin_impl,
+							   dk_slot_key(l, slot));
 	reg->builtin_block = b;
 	return 0;
 }
