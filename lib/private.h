@@ -82,6 +82,8 @@ void __cxa_finalize(void *owner);
 void dkc_objects_init(void);
 /* Adds @reg to the list of registries that are cleaned up when an object is unloaded. */
 void dkc_registry_list(struct dk_registry *reg);
+/* Makes all calls in a registry fail with -ESHUTDOWN, and frees nothing. */
+void dkc_registry_shutdown(struct dk_registry *reg);
 /* Shuts down all registries. From then on, each new one is shut down when it is made. */
 void dkc_registries_shutdown(void);
 

@@ -126,6 +126,18 @@ void dkc_registries_after_fork(bool child)
 	pthread_mutex_unlock(&lock);
 }
 
+void dkc_registry_shutdown(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	mutex_lock(&reg->lock);
+	WRITE_ONCE(reg->shutdown, true);
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_op_set_table(op, &dkc_table_shutdown);
+	mutex_unlock(&reg->lock);
+}
+
 void dkc_registry_list(struct dk_registry *reg)
 {
 	pthread_mutex_lock(&lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Allocates registries, with or without builtin fallbacks, shuts them down and frees them. */
+/* Allocates and frees registries, and finds what a module or shared object has left in them. */
 #include "state.h"
 
 struct dk_op dk__unbound = { .table = RCU_INITIALIZER(&dkc_table_undefined) };
@@ -215,18 +215,6 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	mutex_destroy(&reg->lock);
 	registry_release(reg);
 	return dkc_accept(why);
-}
-
-void dkc_registry_shutdown(struct dk_registry *reg)
-{
-	struct dk_op *op;
-	u32 pos = 0;
-
-	mutex_lock(&reg->lock);
-	WRITE_ONCE(reg->shutdown, true);
-	while ((op = dkc_op_next(reg, &pos)))
-		dkc_op_set_table(op, &dkc_table_shutdown);
-	mutex_unlock(&reg->lock);
 }
 
 __u64 dk_registry_generation(struct dk_registry *reg)

@@ -136,8 +136,6 @@ void dkc_registry_unlock(struct dk_registry *reg);
  * memory if there is a lot of it.
  */
 void dkc_registry_unlock_flush(struct dk_registry *reg);
-/* Makes all calls fail with -ESHUTDOWN, and frees nothing. For the destructor in lib/init.c. */
-void dkc_registry_shutdown(struct dk_registry *reg);
 
 /* True if an address is in the memory of @owner, which is a module or a shared object. */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
