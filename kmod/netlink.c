@@ -57,6 +57,26 @@ int dk_nl_forbid(struct netlink_ext_ack *extack, const struct nlattr *attr, cons
 	return attr ? dk_nl_deny(extack, attr, text, -EINVAL) : 0;
 }
 
+int dk_nl_put_u32(struct sk_buff *skb, int attr, u32 value)
+{
+	return nla_put_u32(skb, attr, value);
+}
+
+int dk_nl_put_u64(struct sk_buff *skb, int attr, u64 value, int pad)
+{
+	return nla_put_u64_64bit(skb, attr, value, pad);
+}
+
+int dk_nl_put_text(struct sk_buff *skb, int attr, const char *text)
+{
+	return text[0] ? nla_put_string(skb, attr, text) : 0;
+}
+
+int dk_nl_put_state(struct sk_buff *skb, int attr, bool online)
+{
+	return nla_put_u8(skb, attr, online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE);
+}
+
 struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size)
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
@@ -172,16 +192,15 @@ static int fill_info(struct sk_buff *skb, const struct dk_counts *counts, bool i
 {
 	const struct dk_layout *l = dk_registry_default()->layout;
 
-	if (nla_put_string(skb, DK_A_INFO_VERSION, DK_VERSION) ||
-	    nla_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
-	    nla_put_string(skb, DK_A_INFO_LAYOUT, l->name) ||
-	    nla_put_u64_64bit(skb, DK_A_INFO_GENERATION, counts->generation,
-			      DK_A_INFO_PAD) ||
-	    nla_put_u32(skb, DK_A_INFO_OPERATORS, counts->operators) ||
-	    nla_put_u32(skb, DK_A_INFO_IMPLS, counts->impls) ||
-	    nla_put_u32(skb, DK_A_INFO_PROVIDERS, counts->providers) ||
-	    nla_put_u32(skb, DK_A_INFO_DEVICES, counts->devices) ||
-	    nla_put_u8(skb, DK_A_INFO_COUNTERS, dk_nl_state(is_counting)))
+	if (dk_nl_put_text(skb, DK_A_INFO_VERSION, DK_VERSION) ||
+	    dk_nl_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
+	    dk_nl_put_text(skb, DK_A_INFO_LAYOUT, l->name) ||
+	    dk_nl_put_u64(skb, DK_A_INFO_GENERATION, counts->generation, DK_A_INFO_PAD) ||
+	    dk_nl_put_u32(skb, DK_A_INFO_OPERATORS, counts->operators) ||
+	    dk_nl_put_u32(skb, DK_A_INFO_IMPLS, counts->impls) ||
+	    dk_nl_put_u32(skb, DK_A_INFO_PROVIDERS, counts->providers) ||
+	    dk_nl_put_u32(skb, DK_A_INFO_DEVICES, counts->devices) ||
+	    dk_nl_put_state(skb, DK_A_INFO_COUNTERS, is_counting))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -211,8 +230,8 @@ static int put_named(struct sk_buff *skb, int type, int number_type, u32 number,
 {
 	struct nlattr *nest = nla_nest_start(skb, type);
 
-	if (!nest || nla_put_u32(skb, number_type, number) ||
-	    nla_put_string(skb, name_type, name))
+	if (!nest || dk_nl_put_u32(skb, number_type, number) ||
+	    dk_nl_put_text(skb, name_type, name))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -223,10 +242,9 @@ static int put_functionality(struct sk_buff *skb, const struct dk_layout *l,
 {
 	struct nlattr *nest = nla_nest_start(skb, DK_A_LAYOUT_FUNCTIONALITY);
 
-	if (!nest || nla_put_u32(skb, DK_A_LAYOUT_FUNCTIONALITY_NUMBER, f) ||
-	    nla_put_string(skb, DK_A_LAYOUT_FUNCTIONALITY_NAME,
-			   l->functionality_names[f]) ||
-	    nla_put_u32(skb, DK_A_LAYOUT_FUNCTIONALITY_SLOT, l->offset[f]) ||
+	if (!nest || dk_nl_put_u32(skb, DK_A_LAYOUT_FUNCTIONALITY_NUMBER, f) ||
+	    dk_nl_put_text(skb, DK_A_LAYOUT_FUNCTIONALITY_NAME, l->functionality_names[f]) ||
+	    dk_nl_put_u32(skb, DK_A_LAYOUT_FUNCTIONALITY_SLOT, l->offset[f]) ||
 	    (dkc_is_per_backend(l, f) &&
 	     nla_put_flag(skb, DK_A_LAYOUT_FUNCTIONALITY_PER_BACKEND)))
 		return -EMSGSIZE;
@@ -239,8 +257,8 @@ static int fill_layout(struct sk_buff *skb, const struct dk_layout *l)
 	unsigned int i;
 	int err = 0;
 
-	if (nla_put_string(skb, DK_A_LAYOUT_NAME, l->name) ||
-	    nla_put_u32(skb, DK_A_LAYOUT_ENTRIES, dkc_table_entries(l)))
+	if (dk_nl_put_text(skb, DK_A_LAYOUT_NAME, l->name) ||
+	    dk_nl_put_u32(skb, DK_A_LAYOUT_ENTRIES, dkc_table_entries(l)))
 		return -EMSGSIZE;
 	for (i = 1; !err && i <= l->nb; i++)
 		err = put_named(skb, DK_A_LAYOUT_BACKEND, DK_A_LAYOUT_BACKEND_NUMBER, i,
@@ -292,10 +310,10 @@ static int limit_at(unsigned int i, struct dk_limit *limit)
 
 static int fill_limit(struct sk_buff *skb, const struct dk_limit *limit)
 {
-	if (nla_put_string(skb, DK_A_LIMIT_NAME, limit->name) ||
-	    nla_put_u64_64bit(skb, DK_A_LIMIT_MOST, limit->most, DK_A_LIMIT_PAD) ||
+	if (dk_nl_put_text(skb, DK_A_LIMIT_NAME, limit->name) ||
+	    dk_nl_put_u64(skb, DK_A_LIMIT_MOST, limit->most, DK_A_LIMIT_PAD) ||
 	    (limit->has_used &&
-	     nla_put_u64_64bit(skb, DK_A_LIMIT_USED, limit->used, DK_A_LIMIT_PAD)))
+	     dk_nl_put_u64(skb, DK_A_LIMIT_USED, limit->used, DK_A_LIMIT_PAD)))
 		return -EMSGSIZE;
 	return 0;
 }

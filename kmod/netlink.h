@@ -26,11 +26,16 @@ int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int att
 /* Returns -EINVAL, with a message in extack, if @attr is not NULL. */
 int dk_nl_forbid(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text);
 
-/* Returns the state of a backend, a device or the counters, as it is sent in messages. */
-static inline u8 dk_nl_state(bool online)
-{
-	return online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
-}
+/*
+ * Put an attribute into a message, like nla_put_u32() and so on, but are not inlined. Return 0 or
+ * -EMSGSIZE. @pad is the type of attributes that align numbers of 64 bits.
+ */
+int dk_nl_put_u32(struct sk_buff *skb, int attr, u32 value);
+int dk_nl_put_u64(struct sk_buff *skb, int attr, u64 value, int pad);
+/* Puts a string, unless it is empty. */
+int dk_nl_put_text(struct sk_buff *skb, int attr, const char *text);
+/* Puts the state of a backend, a device or the counters. */
+int dk_nl_put_state(struct sk_buff *skb, int attr, bool online);
 
 /* Begins the answer to a request. Returns NULL, with a message in extack, if allocation fails. */
 struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);

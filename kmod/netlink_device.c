@@ -29,7 +29,7 @@ static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 	       !dk_registry_next_provider(NULL, prov.number, &prov)) {
 		if (!(prov.backends.bits & dkc_backend_bit(backend)))
 			continue;
-		if (nla_put_string(skb, DK_A_BACKEND_PROVIDER, prov.name))
+		if (dk_nl_put_text(skb, DK_A_BACKEND_PROVIDER, prov.name))
 			return -EMSGSIZE;
 		n++;
 	}
@@ -38,15 +38,15 @@ static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 
 static int fill_backend(struct sk_buff *skb, const struct dk_backend_info *b)
 {
-	if (nla_put_u32(skb, DK_A_BACKEND_NUMBER, b->number) ||
-	    nla_put_string(skb, DK_A_BACKEND_NAME, b->name) ||
-	    nla_put_string(skb, DK_A_BACKEND_KEY_NAME, b->own_name) ||
-	    nla_put_u8(skb, DK_A_BACKEND_STATE, dk_nl_state(b->is_online)) ||
+	if (dk_nl_put_u32(skb, DK_A_BACKEND_NUMBER, b->number) ||
+	    dk_nl_put_text(skb, DK_A_BACKEND_NAME, b->name) ||
+	    dk_nl_put_text(skb, DK_A_BACKEND_KEY_NAME, b->own_name) ||
+	    dk_nl_put_state(skb, DK_A_BACKEND_STATE, b->is_online) ||
 	    (b->is_bound && nla_put_flag(skb, DK_A_BACKEND_BOUND)) ||
 	    (b->is_alone && nla_put_flag(skb, DK_A_BACKEND_ALONE)) ||
-	    nla_put_u32(skb, DK_A_BACKEND_DEVICES, b->devices) ||
-	    nla_put_u32(skb, DK_A_BACKEND_IMPLS, b->impls) ||
-	    nla_put_u32(skb, DK_A_BACKEND_PROVIDERS, b->providers))
+	    dk_nl_put_u32(skb, DK_A_BACKEND_DEVICES, b->devices) ||
+	    dk_nl_put_u32(skb, DK_A_BACKEND_IMPLS, b->impls) ||
+	    dk_nl_put_u32(skb, DK_A_BACKEND_PROVIDERS, b->providers))
 		return -EMSGSIZE;
 	return b->providers ? put_provider_names(skb, b->number) : 0;
 }
@@ -107,14 +107,14 @@ int dispatchkey_nl_backend_release_doit(struct sk_buff *skb, struct genl_info *i
 
 static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 {
-	if (nla_put_u32(skb, DK_A_DEVICE_NUMBER, d->number) ||
-	    nla_put_string(skb, DK_A_DEVICE_NAME, d->name) ||
-	    nla_put_u32(skb, DK_A_DEVICE_BACKEND, d->backend) ||
-	    nla_put_string(skb, DK_A_DEVICE_BACKEND_NAME, d->backend_name) ||
-	    nla_put_string(skb, DK_A_DEVICE_PROVIDER, d->provider) ||
-	    nla_put_u8(skb, DK_A_DEVICE_STATE, dk_nl_state(d->is_online)) ||
-	    nla_put_u8(skb, DK_A_DEVICE_BACKEND_STATE, dk_nl_state(d->backend_online)) ||
-	    nla_put_u32(skb, DK_A_DEVICE_IMPLS, d->impls))
+	if (dk_nl_put_u32(skb, DK_A_DEVICE_NUMBER, d->number) ||
+	    dk_nl_put_text(skb, DK_A_DEVICE_NAME, d->name) ||
+	    dk_nl_put_u32(skb, DK_A_DEVICE_BACKEND, d->backend) ||
+	    dk_nl_put_text(skb, DK_A_DEVICE_BACKEND_NAME, d->backend_name) ||
+	    dk_nl_put_text(skb, DK_A_DEVICE_PROVIDER, d->provider) ||
+	    dk_nl_put_state(skb, DK_A_DEVICE_STATE, d->is_online) ||
+	    dk_nl_put_state(skb, DK_A_DEVICE_BACKEND_STATE, d->backend_online) ||
+	    dk_nl_put_u32(skb, DK_A_DEVICE_IMPLS, d->impls))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -217,10 +217,10 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 		bad = why.reason == DK_WHY_NO_DEVICE ? attrs[c->number] : NULL;
 		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, bad, why.text, err));
 	}
-	if (nla_put_u32(skb, c->number, s.number) || nla_put_string(skb, c->name, s.name) ||
-	    nla_put_u8(skb, c->state, dk_nl_state(s.online)) ||
-	    (why.reason == DK_WHY_UNSERVED && nla_put_string(skb, c->unserved, why.name)) ||
-	    (err && nla_put_string(skb, c->inside, inside.name)))
+	if (dk_nl_put_u32(skb, c->number, s.number) || dk_nl_put_text(skb, c->name, s.name) ||
+	    dk_nl_put_state(skb, c->state, s.online) ||
+	    (why.reason == DK_WHY_UNSERVED && dk_nl_put_text(skb, c->unserved, why.name)) ||
+	    (err && dk_nl_put_text(skb, c->inside, inside.name)))
 		return dk_nl_reply(info, skb, -EMSGSIZE);
 	return dk_nl_reply(info, skb, 0);
 }
@@ -263,8 +263,7 @@ static int put_backend_names(struct sk_buff *skb, u64 backends)
 
 	for (; backends; backends &= backends - 1) {
 		b = __ffs64(backends) + 1;
-		if (nla_put_string(skb, DK_A_PROVIDER_BACKEND,
-				   dk_backend_name(NULL, b, name)))
+		if (dk_nl_put_text(skb, DK_A_PROVIDER_BACKEND, dk_backend_name(NULL, b, name)))
 			return -EMSGSIZE;
 	}
 	return 0;
@@ -276,7 +275,7 @@ static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 	struct dkc_calls calls = { .provider = number };
 
 	return dk_nl_calls(request, &calls) ?
-		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.count, DK_A_PROVIDER_PAD) : 0;
+		dk_nl_put_u64(skb, DK_A_PROVIDER_CALLS, calls.count, DK_A_PROVIDER_PAD) : 0;
 }
 
 /*
@@ -294,7 +293,7 @@ static int put_inside(struct sk_buff *skb, struct sk_buff *request,
 	for (i = 0; i < MAX_CALLS_INSIDE; i++) {
 		if (!dkc_provider_inside_text(NULL, p->number, i, text))
 			break;
-		if (nla_put_string(skb, DK_A_PROVIDER_INSIDE, text))
+		if (dk_nl_put_text(skb, DK_A_PROVIDER_INSIDE, text))
 			return -EMSGSIZE;
 	}
 	return 0;
@@ -303,13 +302,13 @@ static int put_inside(struct sk_buff *skb, struct sk_buff *request,
 static int fill_provider(struct sk_buff *skb, struct sk_buff *request,
 			 const struct dk_provider_info *p)
 {
-	if (nla_put_string(skb, DK_A_PROVIDER_NAME, p->name) ||
-	    (p->module[0] && nla_put_string(skb, DK_A_PROVIDER_MODULE, p->module)) ||
+	if (dk_nl_put_text(skb, DK_A_PROVIDER_NAME, p->name) ||
+	    dk_nl_put_text(skb, DK_A_PROVIDER_MODULE, p->module) ||
 	    nla_put_u8(skb, DK_A_PROVIDER_STATE, p->is_unregistering ?
 		       DK_NL_PROVIDER_UNREGISTERING : DK_NL_PROVIDER_REGISTERED) ||
-	    nla_put_u32(skb, DK_A_PROVIDER_OPERATORS, p->operators) ||
-	    nla_put_u32(skb, DK_A_PROVIDER_IMPLS, p->impls) ||
-	    nla_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices) ||
+	    dk_nl_put_u32(skb, DK_A_PROVIDER_OPERATORS, p->operators) ||
+	    dk_nl_put_u32(skb, DK_A_PROVIDER_IMPLS, p->impls) ||
+	    dk_nl_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices) ||
 	    put_calls(skb, request, p->number) || put_inside(skb, request, p))
 		return -EMSGSIZE;
 	return put_backend_names(skb, p->backends.bits);

@@ -211,15 +211,15 @@ static bool event_take(struct dk_nl_event *e)
 
 static int put_subject(struct sk_buff *skb, const struct dk_nl_event *e)
 {
-	if ((e->name[0] && nla_put_string(skb, DK_A_EVENT_NAME, e->name)) ||
-	    (e->number && nla_put_u32(skb, DK_A_EVENT_NUMBER, e->number)))
+	if (dk_nl_put_text(skb, DK_A_EVENT_NAME, e->name) ||
+	    (e->number && dk_nl_put_u32(skb, DK_A_EVENT_NUMBER, e->number)))
 		return -EMSGSIZE;
 	if (e->key &&
-	    (nla_put_u32(skb, DK_A_EVENT_KEY, e->key) ||
-	     nla_put_string(skb, DK_A_EVENT_KEY_NAME, e->key_name)))
+	    (dk_nl_put_u32(skb, DK_A_EVENT_KEY, e->key) ||
+	     dk_nl_put_text(skb, DK_A_EVENT_KEY_NAME, e->key_name)))
 		return -EMSGSIZE;
 	if (e->kind == DK_NL_EVENT_BACKEND_STATE || e->kind == DK_NL_EVENT_DEVICE_STATE)
-		return nla_put_u8(skb, DK_A_EVENT_STATE, dk_nl_state(e->online));
+		return dk_nl_put_state(skb, DK_A_EVENT_STATE, e->online);
 	return 0;
 }
 
@@ -229,12 +229,11 @@ static int fill_event(struct sk_buff *skb, const struct dk_nl_event *e)
 
 	if (!header)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, DK_A_EVENT_KIND, e->kind) || put_subject(skb, e) ||
-	    (e->provider[0] && nla_put_string(skb, DK_A_EVENT_PROVIDER, e->provider)) ||
-	    nla_put_u32(skb, DK_A_EVENT_COUNT, e->count) ||
-	    nla_put_u64_64bit(skb, DK_A_EVENT_TIME, e->time, DK_A_EVENT_PAD) ||
-	    nla_put_u64_64bit(skb, DK_A_EVENT_GENERATION, e->generation,
-			      DK_A_EVENT_PAD)) {
+	if (dk_nl_put_u32(skb, DK_A_EVENT_KIND, e->kind) || put_subject(skb, e) ||
+	    dk_nl_put_text(skb, DK_A_EVENT_PROVIDER, e->provider) ||
+	    dk_nl_put_u32(skb, DK_A_EVENT_COUNT, e->count) ||
+	    dk_nl_put_u64(skb, DK_A_EVENT_TIME, e->time, DK_A_EVENT_PAD) ||
+	    dk_nl_put_u64(skb, DK_A_EVENT_GENERATION, e->generation, DK_A_EVENT_PAD)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}

@@ -141,13 +141,7 @@ static int call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 
 static int put_keyset(struct sk_buff *skb, int attr, struct dk_keyset set)
 {
-	return nla_put_u64_64bit(skb, attr, set.bits, DK_A_ROUTE_PAD);
-}
-
-/* Puts a string, unless it is empty. */
-static int put_text(struct sk_buff *skb, int attr, const char *text)
-{
-	return text[0] ? nla_put_string(skb, attr, text) : 0;
+	return dk_nl_put_u64(skb, attr, set.bits, DK_A_ROUTE_PAD);
 }
 
 static int put_keysets(struct sk_buff *skb, const struct dk_explain *ex)
@@ -172,10 +166,11 @@ static int put_names(struct sk_buff *skb, const struct dk_nl_impl_attrs *a, cons
 		     const char *provider, u32 device, const char *device_name,
 		     bool is_fallthrough)
 {
-	if (nla_put_u32(skb, a->flags, is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0) ||
-	    put_text(skb, a->label, label) || put_text(skb, a->provider, provider) ||
-	    (device && nla_put_u32(skb, a->device, device)) ||
-	    put_text(skb, a->device_name, device_name))
+	if (dk_nl_put_u32(skb, a->flags, is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0) ||
+	    dk_nl_put_text(skb, a->label, label) ||
+	    dk_nl_put_text(skb, a->provider, provider) ||
+	    (device && dk_nl_put_u32(skb, a->device, device)) ||
+	    dk_nl_put_text(skb, a->device_name, device_name))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -187,17 +182,16 @@ static int fill_route(struct sk_buff *skb, const struct dk_nl_call *c)
 	const struct dk_entry *e = &r->entry;
 	unsigned int key = dk_slot_key(reg->layout, r->slot);
 
-	if (nla_put_string(skb, DK_A_ROUTE_OP, c->op->name) ||
+	if (dk_nl_put_text(skb, DK_A_ROUTE_OP, c->op->name) ||
 	    put_keysets(skb, &c->ex) ||
-	    nla_put_u32(skb, DK_A_ROUTE_SLOT, r->slot) ||
-	    nla_put_u32(skb, DK_A_ROUTE_KEY, key) ||
+	    dk_nl_put_u32(skb, DK_A_ROUTE_SLOT, r->slot) ||
+	    dk_nl_put_u32(skb, DK_A_ROUTE_KEY, key) ||
 	    dk_nl_put_key_name(skb, DK_A_ROUTE_KEY_NAME, reg, key) ||
-	    nla_put_s32(skb, DK_A_ROUTE_ERROR, c->ex.error) ||
-	    nla_put_u32(skb, DK_A_ROUTE_PROVENANCE, e->provenance) ||
+	    dk_nl_put_u32(skb, DK_A_ROUTE_ERROR, c->ex.error) ||
+	    dk_nl_put_u32(skb, DK_A_ROUTE_PROVENANCE, e->provenance) ||
 	    put_names(skb, &route_attrs, e->label, e->provider, e->device, e->device_name,
 		      e->is_fallthrough) ||
-	    nla_put_u64_64bit(skb, DK_A_ROUTE_GENERATION, c->ex.generation,
-			      DK_A_ROUTE_PAD))
+	    dk_nl_put_u64(skb, DK_A_ROUTE_GENERATION, c->ex.generation, DK_A_ROUTE_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -262,7 +256,7 @@ static int put_step_impl(struct sk_buff *skb, const struct dk_registry *reg,
 	if (!s->has_impl)
 		return 0;
 	nest = nla_nest_start(skb, DK_A_STEP_IMPL);
-	if (!nest || nla_put_u32(skb, DK_A_IMPL_KEY, s->impl_key) ||
+	if (!nest || dk_nl_put_u32(skb, DK_A_IMPL_KEY, s->impl_key) ||
 	    dk_nl_put_key_name(skb, DK_A_IMPL_KEY_NAME, reg, s->impl_key) ||
 	    put_names(skb, &dk_nl_impl_attrs, s->label, s->provider, s->device, s->device_name,
 		      s->is_fallthrough))
@@ -276,13 +270,13 @@ static int put_step(struct sk_buff *skb, const struct dk_registry *reg,
 {
 	struct nlattr *nest = nla_nest_start(skb, DK_A_ROUTE_STEP);
 
-	if (!nest || nla_put_u32(skb, DK_A_STEP_KIND, s->kind) ||
-	    (s->kind != DK_STEP_IMPL && nla_put_u32(skb, DK_A_STEP_RULE, s->rule)) ||
+	if (!nest || dk_nl_put_u32(skb, DK_A_STEP_KIND, s->kind) ||
+	    (s->kind != DK_STEP_IMPL && dk_nl_put_u32(skb, DK_A_STEP_RULE, s->rule)) ||
 	    (s->kind == DK_STEP_RULE &&
-	     nla_put_u32(skb, DK_A_STEP_VERDICT, s->verdict)) ||
+	     dk_nl_put_u32(skb, DK_A_STEP_VERDICT, s->verdict)) ||
 	    (s->kind == DK_STEP_IMPL &&
-	     nla_put_u32(skb, DK_A_STEP_BEARING, s->bearing)) ||
-	    (s->key && nla_put_u32(skb, DK_A_STEP_KEY, s->key)) ||
+	     dk_nl_put_u32(skb, DK_A_STEP_BEARING, s->bearing)) ||
+	    (s->key && dk_nl_put_u32(skb, DK_A_STEP_KEY, s->key)) ||
 	    (s->key && dk_nl_put_key_name(skb, DK_A_STEP_KEY_NAME, reg, s->key)) ||
 	    put_step_impl(skb, reg, s))
 		return -EMSGSIZE;
@@ -296,8 +290,7 @@ static int dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 	void *header = dk_nl_message_begin(skb, cb);
 
 	if (!header ||
-	    nla_put_u64_64bit(skb, DK_A_ROUTE_GENERATION, c->ex.generation,
-			      DK_A_ROUTE_PAD) ||
+	    dk_nl_put_u64(skb, DK_A_ROUTE_GENERATION, c->ex.generation, DK_A_ROUTE_PAD) ||
 	    put_step(skb, c->op->reg, &c->step))
 		return dk_nl_message_end(skb, header, -EMSGSIZE);
 	return dk_nl_message_end(skb, header, 0);

@@ -99,13 +99,12 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!answer)
 		return -ENOMEM;
 	is_reported = s.is_enabled && dk_nl_calls(skb, &total);
-	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
+	if (dk_nl_put_state(answer, DK_A_STATS_STATE, s.is_enabled) ||
 	    nla_put_u8(answer, DK_A_STATS_READERS, READ_ONCE(readers)) ||
 	    (is_reported &&
-	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, total.count, DK_A_STATS_PAD) ||
-	      nla_put_u64_64bit(answer, DK_A_STATS_GONE, total.gone, DK_A_STATS_PAD) ||
-	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, total.uncounted,
-				DK_A_STATS_PAD))))
+	     (dk_nl_put_u64(answer, DK_A_STATS_COUNT, total.count, DK_A_STATS_PAD) ||
+	      dk_nl_put_u64(answer, DK_A_STATS_GONE, total.gone, DK_A_STATS_PAD) ||
+	      dk_nl_put_u64(answer, DK_A_STATS_UNCOUNTED, total.uncounted, DK_A_STATS_PAD))))
 		err = -EMSGSIZE;
 	return dk_nl_reply(info, answer, err);
 }
@@ -188,11 +187,11 @@ static bool stat_passes(const struct dk_op *op, struct dk_nl_stat *s,
 static int fill_stat(struct sk_buff *skb, const struct dk_op *op,
 		     const struct dk_nl_stat *s)
 {
-	if (nla_put_string(skb, DK_A_STATS_OP, op->name) ||
-	    nla_put_u32(skb, DK_A_STATS_KIND, s->kind) ||
+	if (dk_nl_put_text(skb, DK_A_STATS_OP, op->name) ||
+	    dk_nl_put_u32(skb, DK_A_STATS_KIND, s->kind) ||
 	    (s->reg && dk_nl_put_impl(skb, op->reg, s->reg, &stats_attrs, false)) ||
 	    (s->counter &&
-	     nla_put_u64_64bit(skb, DK_A_STATS_COUNT, s->count, DK_A_STATS_PAD)))
+	     dk_nl_put_u64(skb, DK_A_STATS_COUNT, s->count, DK_A_STATS_PAD)))
 		return -EMSGSIZE;
 	return 0;
 }

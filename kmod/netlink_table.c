@@ -88,11 +88,11 @@ static int fill_run(struct sk_buff *skb, const struct dk_registry *reg,
 	const struct dk_layout *l = reg->layout;
 	u32 last = w->next - 1;
 
-	if (nla_put_u32(skb, DK_A_TABLE_FIRST, w->first) ||
-	    nla_put_u32(skb, DK_A_TABLE_LAST, last) ||
+	if (dk_nl_put_u32(skb, DK_A_TABLE_FIRST, w->first) ||
+	    dk_nl_put_u32(skb, DK_A_TABLE_LAST, last) ||
 	    dk_nl_put_key_name(skb, DK_A_TABLE_FIRST_KEY, reg, dk_slot_key(l, w->first)) ||
 	    dk_nl_put_key_name(skb, DK_A_TABLE_LAST_KEY, reg, dk_slot_key(l, last)) ||
-	    nla_put_u32(skb, DK_A_TABLE_PROVENANCE, pick->prov) ||
+	    dk_nl_put_u32(skb, DK_A_TABLE_PROVENANCE, pick->prov) ||
 	    (pick->reg && dk_nl_put_impl(skb, reg, pick->reg, &table_attrs, true)))
 		return -EMSGSIZE;
 	return 0;
