@@ -67,7 +67,7 @@ static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
 
 static inline void *dkc_alloc(size_t size, bool may_sleep)
 {
-	return may_sleep ? kvzalloc(size, GFP_KERNEL) : kvzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
+	return kvzalloc(size, may_sleep ? GFP_KERNEL : GFP_NOWAIT | __GFP_NOWARN);
 }
 
 /* Returns the id of the entry of a slot, or DKC_ID_MISSING if a trimmed table has no entry. */
