@@ -25,7 +25,7 @@ static u32 num_device_impls(const struct dk_op *op)
 static int put_op(struct sk_buff *skb, struct dk_op *op)
 {
 	struct dk_nl_writer w = dk_nl_writer(skb);
-	u32 flags = 0, max_objs = dkc_max_objs(op);
+	u32 flags = 0;
 	bool fits;
 
 	if (op->definer && (op->flags & DK_OP_ATOMIC))
@@ -38,7 +38,7 @@ static int put_op(struct sk_buff *skb, struct dk_op *op)
 	       dk_nl_write_u32(&w, DK_A_OP_FLAGS, flags) &&
 	       dk_nl_write_u32(&w, DK_A_OP_NUM_IMPLS, op->num_regs) &&
 	       dk_nl_write_u32(&w, DK_A_OP_NUM_DEVICE_IMPLS, num_device_impls(op)) &&
-	       (!max_objs || dk_nl_write_u32(&w, DK_A_OP_MAX_OBJS, max_objs));
+	       (!op->max_objs || dk_nl_write_u32(&w, DK_A_OP_MAX_OBJS, op->max_objs));
 	return dk_nl_writer_commit(skb, &w, fits);
 }
 

@@ -173,7 +173,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 	if (op) {
 		*info = (struct dk_op_info){
 			.size = sizeof(*info), .flags = op->definer ? op->flags : 0,
-			.num_impls = op->num_regs, .max_objs = dkc_max_objs(op),
+			.num_impls = op->num_regs, .max_objs = op->max_objs,
 			.is_defined = !!op->definer, .is_dangling = dkc_op_dangles(op),
 		};
 		dkc_strcpy(info->name, op->name, sizeof(info->name));

@@ -14,6 +14,12 @@ int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
 
+/*
+ * objects.c: returns @max_objs of struct dk_op_info for a definition: the number of objects, or 0
+ * if the number is not constant or not known.
+ */
+u32 dkc_count_objs(const struct dk_op_decl *decl);
+
 /* The functions below are called with the lock held, unless their comments state otherwise. */
 
 /* A definition, or a function at a key. */

@@ -288,7 +288,7 @@ static void definition_publish(struct dkc_registration *r)
 
 	dkc_args_give(op, r->args);
 	op->classed = true;
-	op->max_objs = DKC_NOT_COUNTED;
+	op->max_objs = dkc_count_objs(r->decl);
 	reg->generation++;
 	if (!op->sig)
 		WRITE_ONCE(op->sig, dkc_op_sig(op));

@@ -19,6 +19,7 @@ void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch)
 	WRITE_ONCE(op->definer, NULL);
 	op_removed(op);
 	op->decl = NULL;
+	op->max_objs = 0;
 	dkc_change_add(ch, op);
 }
 

@@ -75,10 +75,4 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
 		     struct dk_step *step);
 
-/*
- * objects.c: returns @max_objs of struct dk_op_info. The first call after a definition computes the
- * number and stores it in @op.
- */
-u32 dkc_max_objs(struct dk_op *op);
-
 #endif /* _DKC_OBSERVE_H */

@@ -271,7 +271,7 @@ struct dkc_args {
 	struct dk_param param[];	/* followed by the names of the parameters */
 };
 
-#define DKC_NOT_COUNTED	255	/* value of @max_objs until the first call of dkc_max_objs() */
+#define DKC_MAX_OBJS	254	/* the largest value of @max_objs */
 
 struct dk_op {
 	union {
@@ -301,7 +301,7 @@ struct dk_op {
 	bool pinned;			/* a struct dk_op_decl may point here: never freed */
 	bool dead;			/* set while dkc_op_release() tries to free this operator */
 	bool stale;			/* another operator of this name has replaced this one */
-	u8 max_objs;			/* from dkc_max_objs(), or DKC_NOT_COUNTED */
+	u8 max_objs;			/* of struct dk_op_info */
 	u8 name_len;
 	char name[];
 };

@@ -2,7 +2,7 @@
 /*
  * Counts the objects that calls of an operator dispatch on, from the text of the list in DK_OP().
  */
-#include "observe.h"
+#include "change.h"
 
 /*
  * True if a name precedes the parenthesis: that of a function or macro, which may stand for several
@@ -23,8 +23,7 @@ static bool may_make_list(const char *text, const char *parenthesis)
 	return len && (len != sizeof(one) - 1 || memcmp(parenthesis - len, one, len));
 }
 
-/* Returns the number of objects, or 0 if the number is not constant or not known. */
-static u32 count_objs(const struct dk_op_decl *decl)
+u32 dkc_count_objs(const struct dk_op_decl *decl)
 {
 	const char *text = decl->dispatched, *p;
 	u32 depth = 0, commas = 0, i;
@@ -40,15 +39,5 @@ static u32 count_objs(const struct dk_op_decl *decl)
 		commas += *p == ',' && depth == 1;
 		has_any |= *p != '(' && *p != ')' && *p != ' ';
 	}
-	return has_any && commas + 1 < DKC_NOT_COUNTED ? commas + 1 : 0;
-}
-
-u32 dkc_max_objs(struct dk_op *op)
-{
-	dkc_assert_writer(op->reg);
-	if (!op->definer)
-		return 0;
-	if (op->max_objs == DKC_NOT_COUNTED)
-		op->max_objs = count_objs(op->decl);
-	return op->max_objs;
+	return has_any && commas + 1 <= DKC_MAX_OBJS ? commas + 1 : 0;
 }
