@@ -24,7 +24,7 @@ static void wait_end(struct dkc_provider *core)
 	if (--core->waiters)
 		return;
 	while ((b = *p)) {
-		if (!b->drained) {
+		if (b->state != DKC_DRAINED) {
 			p = &b->next;
 			continue;
 		}
@@ -285,9 +285,9 @@ static void mark_drained(const struct dkc_target *t)
 	struct dkc_block *b;
 
 	for (b = t->withdrawn; b; b = b->next) {
-		if (b->drained || (t->block ? !is_of(b, t->block) : t->backends))
+		if (b->state == DKC_DRAINED || (t->block ? !is_of(b, t->block) : t->backends))
 			continue;
-		b->drained = true;
+		WRITE_ONCE(b->state, DKC_DRAINED);
 		b->prov->reg->fallbacks_removed -= b->fallback;
 		dkc_stats_forget_block(b);
 	}

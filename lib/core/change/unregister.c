@@ -124,7 +124,8 @@ struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 	struct dkc_block *b = prov->withdrawn;
 
 	dkc_assert_writer(prov->reg);
-	while (b && (b->drained || b->device != device || (!device && b->impls != impls)))
+	while (b && (b->state == DKC_DRAINED || b->device != device ||
+		     (!device && b->impls != impls)))
 		b = b->next;
 	return b;
 }

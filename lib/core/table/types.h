@@ -53,13 +53,14 @@ struct dkc_run {
 	struct dk_op *op;
 };
 
-/* The state of a block. Each change of state takes two steps: dkc_block_set_live(). */
+/* The state of a block. dkc_block_set_live() changes it in two steps. */
 enum dkc_state {
 	DKC_PENDING,	/* not published */
 	DKC_ADDING,	/* live, except in views that began earlier */
 	DKC_LIVE,
 	DKC_REMOVING,	/* removed, but live in views that began earlier */
 	DKC_REMOVED,	/* no longer published */
+	DKC_DRAINED,	/* removed, and no function of the block is running */
 };
 
 /* The registrations of one API call: of a caller's array, a device's functions, or a fallback. */
@@ -79,7 +80,6 @@ struct dkc_block {
 	u32 n;
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
-	bool drained;			/* removed, and no function of it is running */
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
