@@ -53,7 +53,6 @@ u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
 	return (raw | included) & (backend_mask | ~excluded);
 }
 
-/* Routes by the rules: masks @req->ks, and returns what serves the result. */
 static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_device *dev,
 				      struct dkc_request *req, const struct dkc_view *view)
 {

@@ -27,7 +27,6 @@ static struct dkc_device *device_named(const struct dk_registry *reg,
 	return dev;
 }
 
-/* Replaces the map by one of twice the size, with the same devices. */
 static struct dkc_devmap *devmap_grow(struct dk_registry *reg)
 {
 	struct dkc_devmap *old = dkc_deref_locked(reg->devmap, reg), *map;

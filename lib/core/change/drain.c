@@ -165,7 +165,6 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 	return true;
 }
 
-/* Cuts a name that is longer than @most, and ends it with "...". */
 static void shorten(char *name, size_t most)
 {
 	if (strlen(name) > most)
@@ -349,7 +348,6 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 	return dkc_gate_wait(core, is_inside, t, t->deadline);
 }
 
-/* Several callers may wait for a provider at once. The last one frees the withdrawn blocks. */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 {
 	bool unregisters = core->unregistering && !t->block && !t->backends, empty = false;

@@ -5,7 +5,6 @@
  */
 #include "change.h"
 
-/* Sets the state for which the writer builds tables. */
 static void set_wanted(const struct dkc_switch *s, bool online)
 {
 	if (s->dev)

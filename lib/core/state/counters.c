@@ -200,7 +200,6 @@ static bool reg_assign(struct dk_op *op, const struct dkc_reg *r, bool may_sleep
 	return counter_assign(op->reg, &numbers->of[dkc_place_of(r)], b->prov, may_sleep);
 }
 
-/* Assigns counters to the backend fallbacks of a table. */
 static bool table_assign(struct dk_op *op, const struct dkc_table *table, bool may_sleep)
 {
 	struct dk_registry *reg = op->reg;

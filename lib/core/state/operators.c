@@ -29,7 +29,6 @@ static inline bool same_name(const char *a, const char *b, size_t len)
 	return x == y;
 }
 
-/* Returns the slot at which the search for a name starts. */
 static u32 first_slot(const struct dkc_optab *tab, u32 hash)
 {
 	return (u64)hash * tab->size >> 32;
@@ -94,7 +93,6 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
 	return dkc_op_next_of(reg, pos, &budget);
 }
 
-/* Inserts an operator and returns its slot. */
 static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 {
 	u32 i = first_slot(tab, op->hash);

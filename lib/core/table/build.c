@@ -354,7 +354,6 @@ void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *i
 		slots[i] = index->open[i] & index->key->slots[DKC_FALLBACK_FUNCTIONS * words + i];
 }
 
-/* Builds the index for the index key in the scratch area. */
 static void build_index(struct dk_registry *reg, struct dkc_index *index)
 {
 	const struct dk_layout *l = reg->layout;

@@ -22,7 +22,6 @@ static bool is_in_view(const struct dkc_block *b, const struct dkc_view *v)
 	}
 }
 
-/* True if a registration is at a key of one of these backends. */
 static bool is_at(const struct dkc_reg *r, const struct dk_registry *reg, u32 backends)
 {
 	return unlikely(backends) && (dkc_reg_bits(r, reg->layout) & backends);

@@ -52,7 +52,6 @@ static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 	return bits ? DK__SLEEPS : index->lowest;
 }
 
-/* Returns a counter by its number. Counter 0 counts the calls that have no counter. */
 static struct dk__count counter_at(const struct dk_registry *reg, u32 n)
 {
 	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
@@ -120,7 +119,6 @@ static void device_tables_insert(struct dkc_device_tables *tab, u32 number,
 	tab->slot[i].table = table;
 }
 
-/* Returns the number of devices whose functions may serve calls of an operator. */
 static u32 num_devices_of(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
