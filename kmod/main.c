@@ -27,8 +27,7 @@ const char *dk_version(void)
 	return DK_VERSION;
 }
 
-static int module_event(struct notifier_block *nb, unsigned long event,
-			void *data)
+static int module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	switch (event) {
 	case MODULE_STATE_LIVE:
@@ -69,8 +68,7 @@ static int __init dispatchkey_init(void)
 	err = dk_nl_init();
 	if (err)
 		goto no_netlink;
-	pr_info("version %s, layout %s, ABI %u\n", DK_VERSION, DK_LAYOUT_NAME,
-		DK_ABI_VERSION);
+	pr_info("version %s, layout %s, ABI %u\n", DK_VERSION, DK_LAYOUT_NAME, DK_ABI_VERSION);
 	return 0;
 
 no_netlink:

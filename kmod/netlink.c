@@ -35,8 +35,7 @@ struct genl_family dk_nl_family = {
 	.n_mcgrps = ARRAY_SIZE(dispatchkey_nl_mcgrps),
 };
 
-int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text,
-	       int err)
+int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text, int err)
 {
 	if (extack) {
 		extack->_msg = text;
@@ -45,8 +44,7 @@ int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const 
 	return err;
 }
 
-int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int attr,
-		  const char *text)
+int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int attr, const char *text)
 {
 	return NL_REQ_ATTR_CHECK(extack, NULL, attrs, attr) ?
 		dk_nl_deny(extack, NULL, text, -EINVAL) : 0;
@@ -237,8 +235,7 @@ static int put_named(struct sk_buff *skb, int type, int number_type, u32 number,
 	return 0;
 }
 
-static int put_functionality(struct sk_buff *skb, const struct dk_layout *l,
-			     unsigned int f)
+static int put_functionality(struct sk_buff *skb, const struct dk_layout *l, unsigned int f)
 {
 	struct nlattr *nest = nla_nest_start(skb, DK_A_LAYOUT_FUNCTIONALITY);
 

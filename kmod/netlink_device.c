@@ -152,8 +152,7 @@ static int device_filter(struct netlink_callback *cb, unsigned int *backend)
 				   attrs[DK_A_DEVICE_NUMBER] ?: attrs[DK_A_DEVICE_NAME],
 				   "a dump lists all devices or those of a backend: a number or a name is not allowed");
 	if (!err && attrs[DK_A_DEVICE_BACKEND])
-		err = dk_nl_find_backend(attrs[DK_A_DEVICE_BACKEND], NULL, cb->extack,
-					 backend);
+		err = dk_nl_find_backend(attrs[DK_A_DEVICE_BACKEND], NULL, cb->extack, backend);
 	return err;
 }
 

@@ -245,8 +245,7 @@ static int fill_event(struct sk_buff *skb, const struct dk_nl_event *e)
 static void multicast(struct sk_buff *skb)
 {
 	if (skb)
-		genlmsg_multicast(&dk_nl_family, skb, 0, DISPATCHKEY_NLGRP_CHANGES,
-				  GFP_KERNEL);
+		genlmsg_multicast(&dk_nl_family, skb, 0, DISPATCHKEY_NLGRP_CHANGES, GFP_KERNEL);
 }
 
 /*

@@ -50,15 +50,12 @@ int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *r
 	if (f->key) {
 		kind = dk_key_kind(reg->layout, nla_get_u32(f->key));
 		if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
-			return dk_nl_deny(extack, f->key,
-					  dk_reason_text(DK_WHY_BAD_KEY), -EINVAL);
+			return dk_nl_deny(extack, f->key, dk_reason_text(DK_WHY_BAD_KEY), -EINVAL);
 	}
 	if (f->backend && nla_get_u32(f->backend) > reg->layout->nb)
-		return dk_nl_deny(extack, f->backend,
-				  dk_reason_text(DK_WHY_BAD_BACKEND), -EINVAL);
+		return dk_nl_deny(extack, f->backend, dk_reason_text(DK_WHY_BAD_BACKEND), -EINVAL);
 	if (f->device && !dkc_device_at(reg, nla_get_u32(f->device)))
-		return dk_nl_deny(extack, f->device,
-				  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
+		return dk_nl_deny(extack, f->device, dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
 	if (!f->provider)
 		return 0;
 	while (prov && (prov->drained || strcmp(prov->name, nla_data(f->provider))))
@@ -86,8 +83,7 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 
 /* ---- walks -------------------------------------------------------------------------- */
 
-static int walk_one(struct sk_buff *skb, struct netlink_callback *cb,
-		    const struct dk_nl_dump *d)
+static int walk_one(struct sk_buff *skb, struct netlink_callback *cb, const struct dk_nl_dump *d)
 {
 	const struct dk_nl_walk *w = (void *)cb->ctx;
 	struct dk_op *op = dk_nl_op(dk_registry_default(), d->op, w->begun ? NULL : cb->extack);
@@ -103,8 +99,7 @@ static bool has_prefix(const struct dk_op *op, const struct nlattr *prefix)
 	return !prefix || !strncmp(op->name, nla_data(prefix), strlen(nla_data(prefix)));
 }
 
-static int walk_all(struct sk_buff *skb, struct netlink_callback *cb,
-		    const struct dk_nl_dump *d)
+static int walk_all(struct sk_buff *skb, struct netlink_callback *cb, const struct dk_nl_dump *d)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_nl_walk *w = (void *)cb->ctx;
@@ -378,8 +373,7 @@ static int fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
 }
 
 /* Finds the active function of the operator, key and device of a request. */
-static int find_impl(struct dk_registry *reg, struct genl_info *info,
-		     const struct dkc_reg **out)
+static int find_impl(struct dk_registry *reg, struct genl_info *info, const struct dkc_reg **out)
 {
 	const struct nlattr *key = info->attrs[DK_A_IMPL_KEY];
 	const struct nlattr *device = info->attrs[DK_A_IMPL_DEVICE];
@@ -390,15 +384,13 @@ static int find_impl(struct dk_registry *reg, struct genl_info *info,
 	op = dk_nl_op(reg, info->attrs[DK_A_IMPL_OP], info->extack);
 	if (!op)
 		return -ENOENT;
-	err = dk_nl_device(reg, device ? nla_get_u32(device) : 0, device, info->extack,
-			   &dev);
+	err = dk_nl_device(reg, device ? nla_get_u32(device) : 0, device, info->extack, &dev);
 	if (err)
 		return err;
 	*out = dkc_top(op, dev, nla_get_u32(key), NULL);
 	/* dkc_top() also returns a function without a device */
 	if (!*out || dkc_block_of(*out)->dev != dev)
-		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL),
-				  -ENOENT);
+		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL), -ENOENT);
 	return 0;
 }
 

@@ -56,16 +56,14 @@ static int device_keyset(u32 number, const struct nlattr *attr,
 	return err;
 }
 
-static int read_obj(const struct nlattr *nest, struct netlink_ext_ack *extack,
-		    struct dk_obj *obj)
+static int read_obj(const struct nlattr *nest, struct netlink_ext_ack *extack, struct dk_obj *obj)
 {
 	struct nlattr *attrs[DK_A_OBJ_MAX + 1];
 	const struct nlattr *device;
 	struct dk_keyset dense;
 	int err;
 
-	err = nla_parse_nested(attrs, DK_A_OBJ_MAX, nest, dispatchkey_obj_nl_policy,
-			       extack);
+	err = nla_parse_nested(attrs, DK_A_OBJ_MAX, nest, dispatchkey_obj_nl_policy, extack);
 	if (err)
 		return err;
 	if (attrs[DK_A_OBJ_KEYSET])
@@ -265,8 +263,7 @@ static int put_step_impl(struct sk_buff *skb, const struct dk_registry *reg,
 	return s->is_fallback ? nla_put_flag(skb, DK_A_STEP_FALLBACK) : 0;
 }
 
-static int put_step(struct sk_buff *skb, const struct dk_registry *reg,
-		    const struct dk_step *s)
+static int put_step(struct sk_buff *skb, const struct dk_registry *reg, const struct dk_step *s)
 {
 	struct nlattr *nest = nla_nest_start(skb, DK_A_ROUTE_STEP);
 
@@ -284,8 +281,7 @@ static int put_step(struct sk_buff *skb, const struct dk_registry *reg,
 	return 0;
 }
 
-static int dump_step(struct sk_buff *skb, struct netlink_callback *cb,
-		     const struct dk_nl_call *c)
+static int dump_step(struct sk_buff *skb, struct netlink_callback *cb, const struct dk_nl_call *c)
 {
 	void *header = dk_nl_message_begin(skb, cb);
 

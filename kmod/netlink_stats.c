@@ -171,8 +171,7 @@ struct dk_nl_stats_request {
 };
 
 /* True if a counter passes the filter. Reads the value, because the filter "used" needs it. */
-static bool stat_passes(const struct dk_op *op, struct dk_nl_stat *s,
-			const struct dk_nl_dump *d)
+static bool stat_passes(const struct dk_op *op, struct dk_nl_stat *s, const struct dk_nl_dump *d)
 {
 	const struct dk_nl_stats_request *r = container_of(d, struct dk_nl_stats_request, dump);
 
@@ -184,8 +183,7 @@ static bool stat_passes(const struct dk_op *op, struct dk_nl_stat *s,
 	return s->count || !r->used;
 }
 
-static int fill_stat(struct sk_buff *skb, const struct dk_op *op,
-		     const struct dk_nl_stat *s)
+static int fill_stat(struct sk_buff *skb, const struct dk_op *op, const struct dk_nl_stat *s)
 {
 	if (dk_nl_put_text(skb, DK_A_STATS_OP, op->name) ||
 	    dk_nl_put_u32(skb, DK_A_STATS_KIND, s->kind) ||

@@ -114,8 +114,7 @@ static int table_find_device(struct nlattr **attrs, const struct dk_nl_table_wal
  * Sets *@device to the number of the device that a request names, or to 0. Takes the registry's
  * lock.
  */
-static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
-			u32 *device)
+static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack, u32 *device)
 {
 	*device = 0;
 	if (!attrs[DK_A_TABLE_DEVICE] && !attrs[DK_A_TABLE_DEVICE_NAME])
@@ -130,8 +129,7 @@ static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
  * Searches for the run of the request, and fills the answer if it is found. Called with the
  * registry's lock held. Returns -EAGAIN if the lock must be released before the run is found.
  */
-static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
-			   struct dk_nl_table_walk *w)
+static int table_fill_part(struct sk_buff *skb, struct genl_info *info, struct dk_nl_table_walk *w)
 {
 	const struct nlattr *first = info->attrs[DK_A_TABLE_FIRST];
 	struct dk_registry *reg = dk_registry_default();
@@ -209,8 +207,7 @@ int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- all runs --------------------------------------------------------------------- */
 
-static int dump_run(struct sk_buff *skb, struct netlink_callback *cb,
-		    const struct dkc_pick *pick)
+static int dump_run(struct sk_buff *skb, struct netlink_callback *cb, const struct dkc_pick *pick)
 {
 	void *header;
 

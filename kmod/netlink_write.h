@@ -22,8 +22,7 @@ static inline struct dk_nl_writer dk_nl_writer(struct sk_buff *skb)
 }
 
 /* Adds the written attributes to the message. Returns -EMSGSIZE if they did not fit. */
-static inline int dk_nl_writer_commit(struct sk_buff *skb, const struct dk_nl_writer *w,
-				      bool fits)
+static inline int dk_nl_writer_commit(struct sk_buff *skb, const struct dk_nl_writer *w, bool fits)
 {
 	if (!fits)
 		return -EMSGSIZE;

@@ -79,8 +79,7 @@ void dkc_trace_calls_end(void)
 }
 
 /* @r is NULL if nothing serves the call. */
-static void trace_call(struct dk_traced *t, const struct dk_op *op, u64 ks,
-		       const struct dkc_reg *r)
+static void trace_call(struct dk_traced *t, const struct dk_op *op, u64 ks, const struct dkc_reg *r)
 {
 	const struct dk_layout *l = op->reg->layout;
 

@@ -87,8 +87,7 @@ static inline void dkc_deferred_unlink(struct dk_deferred *d)
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
 /* Called with the list's lock held. */
-static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_fn match,
-				    void *data)
+static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_fn match, void *data)
 {
 	const struct dk_deferred *d;
 	bool found = false;

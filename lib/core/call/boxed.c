@@ -113,8 +113,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 }
 
 /* Returns the object of a parameter, or NULL if calls do not dispatch on the parameter. */
-static const struct dk_obj *param_obj(const struct dk_param *p, void *args,
-				      bool generators)
+static const struct dk_obj *param_obj(const struct dk_param *p, void *args, bool generators)
 {
 	char *at = (char *)args + p->offset;
 	char *obj;
@@ -128,8 +127,7 @@ static const struct dk_obj *param_obj(const struct dk_param *p, void *args,
 }
 
 /* Extracts the objects by the description of the parameters in @decl, and makes the call. */
-static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl,
-			     bool generators)
+static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl, bool generators)
 {
 	const struct dk_obj *objs[DKC_MAX_PARAMS];
 	unsigned int i;
@@ -139,8 +137,7 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 	x->decl = decl;
 	for (i = 0; i < decl->num_params; i++)
 		objs[i] = param_obj(&decl->param[i], x->args, generators);
-	return dk_extracted(x, objs, decl->num_params,
-			    DK_KEYSET(dk__raw(objs, decl->num_params)));
+	return dk_extracted(x, objs, decl->num_params, DK_KEYSET(dk__raw(objs, decl->num_params)));
 }
 
 /*

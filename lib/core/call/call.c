@@ -80,8 +80,7 @@ out:
  * Returns the table of an operator. Sets *@args to the argument description of the definition for
  * which that table was published. Called in a read-side critical section.
  */
-static const struct dkc_table *table_with_args(const struct dk_op *op,
-					       const struct dkc_args **args)
+static const struct dkc_table *table_with_args(const struct dk_op *op, const struct dkc_args **args)
 {
 	const struct dkc_table *table = dkc_table_of_op(op), *before;
 
@@ -179,8 +178,7 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 }
 
 /* Before the call, binds the declaration if it is not bound, or if its operator was replaced. */
-static int call_by_name(struct dk_frame *f, const struct dk__request *rq,
-			struct dkc_request *req)
+static int call_by_name(struct dk_frame *f, const struct dk__request *rq, struct dkc_request *req)
 {
 	struct dk_op *op = READ_ONCE(rq->decl->op);
 	int err;
@@ -195,8 +193,7 @@ static int call_by_name(struct dk_frame *f, const struct dk__request *rq,
 	return err ? err : call_op(f, op, rq, req);
 }
 
-static int redispatch(struct dk_frame *f, const struct dk__request *rq,
-		      struct dkc_request *req)
+static int redispatch(struct dk_frame *f, const struct dk__request *rq, struct dkc_request *req)
 {
 	const struct dk_call *from = rq->from;
 
@@ -206,8 +203,7 @@ static int redispatch(struct dk_frame *f, const struct dk__request *rq,
 	req->decl = rq->decl;
 	req->ks = rq->ks.bits;
 	req->in_rcu = from->made & DK__CALL_IN_RCU;
-	begin(f, from->op, rq->decl, dk_call_local(from),
-	      from->made & DK__CALL_BOXED, req);
+	begin(f, from->op, rq->decl, dk_call_local(from), from->made & DK__CALL_BOXED, req);
 	return enter(f, from->op, req);
 }
 

@@ -218,8 +218,7 @@ static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 }
 
 /* Finds what is registered at exactly @req->key, without the rules: SEMANTICS 8.3. */
-static int find_at_key(struct dk_op *op, const struct dkc_table *table,
-		       struct dkc_request *req)
+static int find_at_key(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
 {
 	const struct dk_layout *l = op->reg->layout;
 	u32 device = dkc_device_of(l, req->ks, req->objs, req->n);

@@ -34,15 +34,13 @@ noinline int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason,
 }
 
 /* For messages: the debug string of a definition, or the name of its provider. */
-static const char *definer_name(const struct dk_op_decl *decl,
-				const struct dkc_provider *prov)
+static const char *definer_name(const struct dk_op_decl *decl, const struct dkc_provider *prov)
 {
 	return decl->debug ? decl->debug : prov->name;
 }
 
 /* The message is "op: earlier definition -> new definition". */
-static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op,
-			  struct dk_diag *why)
+static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op, struct dk_diag *why)
 {
 	const char *const part[] = {
 		op->name, ": ", definer_name(op->decl, op->definer),
@@ -204,8 +202,7 @@ static int check_function(const struct dk_op_decl *decl, unsigned int flags,
  * Checks the functions that were registered before the definition. Also refuses to change the class
  * of an operator to which declarations or handles point: calls through them rely on its class.
  */
-static int check_definition(const struct dkc_claim *c, const struct dk_op *op,
-			    struct dk_diag *why)
+static int check_definition(const struct dkc_claim *c, const struct dk_op *op, struct dk_diag *why)
 {
 	const struct dkc_reg *r = NULL;
 	int err = 0;

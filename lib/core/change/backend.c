@@ -192,8 +192,7 @@ void dkc_backends_release(struct dkc_provider *prov)
 	prov->joined = 0;
 }
 
-int dk_backend_release(struct dk_registry *reg, const char *name,
-		       struct dk_diag *why)
+int dk_backend_release(struct dk_registry *reg, const char *name, struct dk_diag *why)
 {
 	unsigned int b;
 	int err = 0;
@@ -238,8 +237,7 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 	return dkc_accept(why);
 }
 
-char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
-		      char buf[DK_NAME_MAX])
+char *dk_backend_name(struct dk_registry *reg, unsigned int backend, char buf[DK_NAME_MAX])
 {
 	buf[0] = 0;
 	reg = dkc_registry_locked(reg);
@@ -277,8 +275,7 @@ bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_
 	return private;
 }
 
-char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
-			   char buf[DK_NAME_MAX])
+char *dk_registry_key_name(struct dk_registry *reg, unsigned int key, char buf[DK_NAME_MAX])
 {
 	reg = dkc_registry_locked(reg);
 	if (!reg)

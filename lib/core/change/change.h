@@ -6,8 +6,7 @@
 #include "../call/call.h"
 
 /* check.c: check the form of declarations and functions. Called with or without the lock. */
-int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
-		   struct dk_diag *why);
+int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags, struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks only the size of @impl, and that it has a declaration for this ABI version. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
@@ -102,8 +101,7 @@ static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struc
  * provider. dkc_provider_lock() fails if the provider is not registered, or is being
  * unregistered.
  */
-int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
-		      struct dk_diag *why);
+int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core, struct dk_diag *why);
 /*
  * For a caller that will wait for calls. Also accepts a provider that is being unregistered. If
  * the provider is not registered, returns 0 without the lock and sets *@core to NULL.
@@ -219,7 +217,6 @@ struct dkc_switch {
  */
 int dkc_set_online(struct dkc_switch *s);
 /* Brings a backend online, with the lock held. Does not wait. */
-int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
-		       struct dk_diag *why);
+int dkc_backend_online(struct dk_registry *reg, unsigned int backend, struct dk_diag *why);
 
 #endif /* _DKC_CHANGE_H */

@@ -14,8 +14,7 @@ int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why)
 	return 0;
 }
 
-int dkc_check_function(const struct dk_impl *impl, bool fallback,
-		       struct dk_diag *why)
+int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why)
 {
 	bool none = impl->flags & DK_IMPL_F_FALLTHROUGH;
 	const char *name;
@@ -94,8 +93,7 @@ static bool param_fits(const struct dk_param *p, u64 args_size)
 	       (u64)p->offset + p->size <= args_size;
 }
 
-int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
-		   struct dk_diag *why)
+int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags, struct dk_diag *why)
 {
 	const struct dk_param *p;
 	int err;

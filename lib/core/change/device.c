@@ -17,8 +17,7 @@ struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number)
 	return dev;
 }
 
-static struct dkc_device *device_named(const struct dk_registry *reg,
-				       const char *name)
+static struct dkc_device *device_named(const struct dk_registry *reg, const char *name)
 {
 	struct dkc_device *dev = dkc_device_after(reg, 0);
 
@@ -57,8 +56,7 @@ static u32 free_slot(const struct dk_registry *reg, const struct dkc_devmap *map
 	return 0;
 }
 
-static int device_number(struct dk_registry *reg, struct dkc_device *dev,
-			 struct dk_diag *why)
+static int device_number(struct dk_registry *reg, struct dkc_device *dev, struct dk_diag *why)
 {
 	struct dkc_devmap *map = dkc_deref_locked(reg->devmap, reg);
 	u32 slot;
@@ -143,8 +141,7 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 	return err;
 }
 
-int dk_device_unregister(struct dk_provider *prov, __u32 device,
-			 struct dk_diag *why)
+int dk_device_unregister(struct dk_provider *prov, __u32 device, struct dk_diag *why)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;

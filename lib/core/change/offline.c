@@ -228,8 +228,7 @@ static int find_switched(struct dkc_switch *s)
 	return 0;
 }
 
-int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
-		       struct dk_diag *why)
+int dkc_backend_online(struct dk_registry *reg, unsigned int backend, struct dk_diag *why)
 {
 	struct dkc_switch s = { .reg = reg, .number = backend, .online = true, .why = why };
 	int err = find_switched(&s);

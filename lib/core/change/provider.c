@@ -64,8 +64,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	return dkc_accept(why);
 }
 
-int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
-		      struct dk_diag *why)
+int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core, struct dk_diag *why)
 {
 	struct dk_registry *reg;
 	enum dk_reason reason;
@@ -87,8 +86,7 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 	return dkc_refuse(why, reason, prov->name);
 }
 
-struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
-				       const struct dk_provider *prov)
+struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov)
 {
 	struct dkc_provider *core = reg->providers;
 
@@ -205,8 +203,7 @@ int dk_provider_unregister(struct dk_provider *prov)
 	return lock_and_unregister(prov, 0, NULL);
 }
 
-int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
-				   struct dk_diag *why)
+int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms, struct dk_diag *why)
 {
 	return lock_and_unregister(prov, dkc_deadline(ms), why);
 }

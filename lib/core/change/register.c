@@ -389,8 +389,7 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 	return lock_and_register(prov, &r);
 }
 
-int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
-			 struct dk_diag *why)
+int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl, struct dk_diag *why)
 {
 	struct dkc_registration r = { .impls = impl, .fallback = true, .why = why };
 

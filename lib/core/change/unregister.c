@@ -159,8 +159,7 @@ struct dkc_block *dkc_block_remove(struct dkc_block *b)
 	return b;
 }
 
-int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
-		      struct dk_diag *why)
+int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls, struct dk_diag *why)
 {
 	struct dkc_provider *core;
 	int err = dkc_provider_lock(prov, &core, why);
@@ -173,8 +172,7 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 	return err;
 }
 
-int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
-			struct dk_diag *why)
+int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls, struct dk_diag *why)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;

@@ -5,14 +5,12 @@
  */
 #include "layout.h"
 
-struct dk_keyset dk_keyset_sub(const struct dk_layout *l, struct dk_keyset a,
-			       struct dk_keyset b)
+struct dk_keyset dk_keyset_sub(const struct dk_layout *l, struct dk_keyset a, struct dk_keyset b)
 {
 	return DK_KEYSET(a.bits & (dkc_layout(l)->backend_mask | ~b.bits));
 }
 
-struct dk_keyset dk_keyset_remove(const struct dk_layout *l, struct dk_keyset a,
-				  unsigned int key)
+struct dk_keyset dk_keyset_remove(const struct dk_layout *l, struct dk_keyset a, unsigned int key)
 {
 	return dk_keyset_sub(l, a, dk_key_set(l, key));
 }
@@ -65,8 +63,7 @@ int dk_table_index(const struct dk_layout *l, struct dk_keyset ks)
 	return entry < dkc_table_entries(l) ? (int)entry : -1;
 }
 
-unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
-			    unsigned int slot)
+unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks, unsigned int slot)
 {
 	u64 functionalities, backends, rest;
 	unsigned int f;
@@ -91,8 +88,7 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
 	return l->offset[f] + (dkc_is_per_backend(l, f) ? __ffs64(backends) : 0);
 }
 
-size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
-		       char *buf, size_t size)
+size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks, char *buf, size_t size)
 {
 	struct dkc_text t = { buf, size, 0 };
 	const char *separator = "";

@@ -139,8 +139,7 @@ bool __must_check dkc_key_parse_strict(const struct dk_layout *l, const char *na
 /* Formats the name that a key has in PyTorch's source. PyTorch prints a few keys differently. */
 char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX]);
 /* Replaces every @from in @name with @to and cuts off what does not fit. */
-void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
-		 const char *to);
+void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from, const char *to);
 
 /* False for sentinels and for numbers that the layout does not use. */
 static inline bool dkc_is_key(enum dk_key_kind kind)

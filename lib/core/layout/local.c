@@ -25,14 +25,12 @@ static struct dk_keyset set_key(struct dk_keyset ks, unsigned int key, int want)
 
 void dk_local_set_included(struct dk_local *local, unsigned int key, int want)
 {
-	dk_local_set(local, set_key(dk_local_included(local), key, want),
-		     dk_local_excluded(local));
+	dk_local_set(local, set_key(dk_local_included(local), key, want), dk_local_excluded(local));
 }
 
 void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want)
 {
-	dk_local_set(local, dk_local_included(local),
-		     set_key(dk_local_excluded(local), key, want));
+	dk_local_set(local, dk_local_included(local), set_key(dk_local_excluded(local), key, want));
 }
 
 void dk_local_set_inference(struct dk_local *local, int on)

@@ -35,8 +35,7 @@ char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME
 	return join(buf, "UnknownUnknown", "");
 }
 
-char *dk_key_name(const struct dk_layout *l, unsigned int key,
-		  char buf[DK_NAME_MAX])
+char *dk_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX])
 {
 	l = dkc_layout(l);
 	if (key < l->nf)
@@ -120,8 +119,7 @@ static const char *enumerator_alias(const char *name)
 	return NULL;
 }
 
-void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
-		 const char *to)
+void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from, const char *to)
 {
 	size_t skip = strlen(from), more = strlen(to), n = 0;
 
@@ -156,8 +154,7 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 	return find_key(l, buf, flags, key);
 }
 
-static bool parse_backend(const struct dk_layout *l, const char *name,
-			  unsigned int *backend)
+static bool parse_backend(const struct dk_layout *l, const char *name, unsigned int *backend)
 {
 	char buf[DK_NAME_MAX];
 	unsigned int b;

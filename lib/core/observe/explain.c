@@ -191,8 +191,7 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step)
 	return 0;
 }
 
-int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top,
-		     struct dk_step *step)
+int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, bool is_top, struct dk_step *step)
 {
 	int bearing;
 

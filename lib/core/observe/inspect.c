@@ -24,8 +24,7 @@ const char *dk_provenance_name(enum dk_provenance prov)
 }
 
 /* @r is NULL if nothing serves the entry. */
-static void entry_fill(struct dk_entry *e, const struct dkc_reg *r,
-		       enum dk_provenance prov)
+static void entry_fill(struct dk_entry *e, const struct dkc_reg *r, enum dk_provenance prov)
 {
 	*e = (struct dk_entry){ .size = sizeof(*e), .provenance = prov };
 	if (!r)
@@ -35,8 +34,7 @@ static void entry_fill(struct dk_entry *e, const struct dkc_reg *r,
 	dkc_reg_names(r, e->label, e->provider, e->device_name);
 }
 
-struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
-			   unsigned int slot)
+struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev, unsigned int slot)
 {
 	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
 	struct dkc_pick pick = dkc_evaluate(op, dev, slot, NULL);
@@ -49,8 +47,7 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 	return pick;
 }
 
-int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
-		struct dk_entry *e)
+int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot, struct dk_entry *e)
 {
 	const struct dkc_device *dev;
 	struct dk_registry *reg;

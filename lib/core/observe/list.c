@@ -33,8 +33,7 @@ int dk_registry_counts(struct dk_registry *reg, struct dk_counts *counts)
 
 /* ---- backends ------------------------------------------------------------- */
 
-int dk_registry_backend(struct dk_registry *reg, unsigned int backend,
-			struct dk_backend_info *info)
+int dk_registry_backend(struct dk_registry *reg, unsigned int backend, struct dk_backend_info *info)
 {
 	int err = dkc_registry_lock(&reg, info->size, sizeof(*info));
 	const struct dkc_private_backend *pb;
@@ -53,8 +52,7 @@ int dk_registry_backend(struct dk_registry *reg, unsigned int backend,
 		.providers = pb->users, .devices = reg->devices_of[backend],
 		.impls = reg->impls_at[backend],
 	};
-	dkc_strcpy(info->own_name, reg->layout->backend_names[backend],
-		   sizeof(info->own_name));
+	dkc_strcpy(info->own_name, reg->layout->backend_names[backend], sizeof(info->own_name));
 	dkc_backend_text(reg, backend, info->name);
 	mutex_unlock(&reg->lock);
 	return 0;
@@ -91,14 +89,12 @@ static int device_info(struct dk_registry *reg, u32 number,
 	return dev ? 0 : -ENODEV;
 }
 
-int dk_registry_device(struct dk_registry *reg, __u32 device,
-		       struct dk_device_info *info)
+int dk_registry_device(struct dk_registry *reg, __u32 device, struct dk_device_info *info)
 {
 	return device_info(reg, device, dkc_device_at, info);
 }
 
-int dk_registry_next_device(struct dk_registry *reg, __u32 after,
-			    struct dk_device_info *info)
+int dk_registry_next_device(struct dk_registry *reg, __u32 after, struct dk_device_info *info)
 {
 	int err = device_info(reg, after, dkc_device_after, info);
 
@@ -107,8 +103,7 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 
 /* ---- providers ------------------------------------------------------------ */
 
-int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
-			      struct dk_provider_info *info)
+int dk_registry_next_provider(struct dk_registry *reg, __u64 after, struct dk_provider_info *info)
 {
 	int err = dkc_registry_lock(&reg, info->size, sizeof(*info));
 	const struct dkc_provider *core;
@@ -124,8 +119,7 @@ int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
 			.backends = { core->joined >> 1 },
 		};
 		dkc_strcpy(info->name, core->name, sizeof(info->name));
-		dkc_strcpy(info->module, dkc_owner_name(core->owner),
-			   sizeof(info->module));
+		dkc_strcpy(info->module, dkc_owner_name(core->owner), sizeof(info->module));
 	}
 	mutex_unlock(&reg->lock);
 	return core ? 0 : -ENOENT;

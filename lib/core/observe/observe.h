@@ -23,8 +23,7 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
  * Returns what serves the key of a slot: the function in the entry of the full table, and its
  * provenance, the rule that selects it. If there is no such entry, the rules select the function.
  */
-struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
-			   unsigned int slot);
+struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev, unsigned int slot);
 
 /* The outcome of routing a call by the rules. */
 struct dkc_outcome {

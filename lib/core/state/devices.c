@@ -14,14 +14,12 @@ struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number)
 	return dev && dev->number == number ? dev : NULL;
 }
 
-void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
-		      char buf[DK_NAME_MAX])
+void dkc_backend_text(const struct dk_registry *reg, unsigned int backend, char buf[DK_NAME_MAX])
 {
 	const char *name = reg->private_backend[backend]->name;
 
 	dkc_assert_writer(reg);
-	dkc_strcpy(buf, name[0] ? name : reg->layout->backend_names[backend],
-		   DK_NAME_MAX);
+	dkc_strcpy(buf, name[0] ? name : reg->layout->backend_names[backend], DK_NAME_MAX);
 }
 
 static const struct dk_obj *first_on(const struct dk_list *list, u64 backend)
@@ -58,8 +56,7 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 	return 0;
 }
 
-const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
-					    u32 number, u32 offline)
+const struct dkc_device *dkc_device_without(const struct dk_registry *reg, u32 number, u32 offline)
 {
 	const struct dkc_device *dev = dkc_device_at(reg, number);
 
@@ -67,8 +64,7 @@ const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 	       dev : NULL;
 }
 
-const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
-					   u32 number)
+const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number)
 {
 	return dkc_device_without(reg, number, READ_ONCE(reg->offline));
 }

@@ -46,8 +46,7 @@ static void run_hooks(const struct dk_hook_info *info, u64 stamp, bool after)
 	rcu_read_unlock();
 }
 
-static void hook_info(struct dk_hook_info *info, const struct dk_frame *f,
-		      struct dk_op *op, u64 ks)
+static void hook_info(struct dk_hook_info *info, const struct dk_frame *f, struct dk_op *op, u64 ks)
 {
 	info->size = sizeof(*info);
 	info->kind = f->hook_kind;
@@ -137,8 +136,7 @@ void dkc_hooks_after(struct dk_frame *f)
 
 /* ---- registering ---------------------------------------------------------- */
 
-int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
-		      struct dk_diag *why)
+int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h, struct dk_diag *why)
 {
 	int err = 0;
 
@@ -213,8 +211,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 	return dkc_accept(why);
 }
 
-struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
-			      const void *owner)
+struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
 	struct dk_hooks *h = dkc_deref_locked(reg->hooks, reg);
 

@@ -217,8 +217,7 @@ static bool op_replaceable(const struct dk_op *op)
  * True if the declarations that are bound to an operator fit a new definition. The operator was
  * defined when they were bound, so its class is known.
  */
-static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
-			unsigned int flags)
+static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl, unsigned int flags)
 {
 	return op->sig == dkc_sig_hash(decl->sig) &&
 	       (flags == DKC_ANY_CLASS || !((op->flags ^ flags) & DK_OP_ATOMIC));
@@ -247,8 +246,7 @@ static struct dk_op *op_reuse_or_new(struct dk_registry *reg, const struct dk_op
 	return old;
 }
 
-static struct dk_op *op_replace(struct dk_op *op, const struct dk_op_decl *decl,
-				unsigned int flags)
+static struct dk_op *op_replace(struct dk_op *op, const struct dk_op_decl *decl, unsigned int flags)
 {
 	struct dk_op *fresh = op_reuse_or_new(op->reg, decl, flags);
 
@@ -403,8 +401,7 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
 	}
 	mutex_unlock(&reg->lock);
 	if (!*op)
-		return dkc_refuse(why, dangling ? DK_WHY_DANGLING : DK_WHY_NO_OPERATOR,
-				  name);
+		return dkc_refuse(why, dangling ? DK_WHY_DANGLING : DK_WHY_NO_OPERATOR, name);
 	return dkc_accept(why);
 }
 

@@ -160,8 +160,7 @@ bool dkc_provider_uses(const struct dkc_provider *core, dkc_owns_fn owns, const 
  * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL: hooks whose struct or functions are in
  * the owner's memory. The caller must hold the lock.
  */
-struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
-			      const void *owner);
+struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Unregisters one of the owner's hooks. Returns false if there are none. Takes the lock. */
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
@@ -170,8 +169,7 @@ bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_f
  * dkc_left_by() finds. In this case the registry cannot be freed before dkc_registry_visit_end().
  * Takes the lock.
  */
-bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
-				     const void *owner);
+bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 void dkc_registry_visit_end(struct dk_registry *reg);
 
 /* devices.c: returns the device with a number, or NULL. Needs the lock or a read-side section. */
@@ -179,8 +177,7 @@ struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 /* Like dkc_device_at(), but returns NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
 /* Like dkc_device_online(), but with another set of offline backends, such as that of a view. */
-const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
-					    u32 number, u32 offline);
+const struct dkc_device *dkc_device_without(const struct dk_registry *reg, u32 number, u32 offline);
 /* Returns the number of the device that a call is on, or 0. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
@@ -188,8 +185,7 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n);
 /* Copies a backend's private name or, if there is none, its name in the layout. Needs the lock. */
-void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
-		      char buf[DK_NAME_MAX]);
+void dkc_backend_text(const struct dk_registry *reg, unsigned int backend, char buf[DK_NAME_MAX]);
 
 /*
  * notify.c: these functions count what is added and removed, and call the notifiers. The caller

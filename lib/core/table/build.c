@@ -157,8 +157,7 @@ struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l)
 
 /* ---- index keys ------------------------------------------------------------------ */
 
-static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r,
-		      enum dkc_alias alias)
+static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r, enum dkc_alias alias)
 {
 	if (alias == DKC_NUM_ALIASES || sc->alias[alias])
 		return;
@@ -230,8 +229,7 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 /* ---- rules -------------------------------------------------------------------------- */
 
 /* Removes from @slots those at which CompositeImplicitAutograd is barred or ambiguous. */
-static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *slots,
-		       u8 *ids)
+static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *slots, u8 *ids)
 {
 	unsigned int other = l->offset[l->role[DKC_ROLE_AUTOGRAD_OTHER]];
 	unsigned int first = l->offset[l->role[DKC_ROLE_AUTOGRAD]], b;
@@ -408,8 +406,7 @@ static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 }
 
 /* The scratch area holds the registrations of the index until this function is called again. */
-struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_reg *first,
-				bool may_sleep)
+struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_reg *first, bool may_sleep)
 {
 	struct dk_registry *reg = op->reg;
 	const struct dkc_scratch *sc = reg->scratch;

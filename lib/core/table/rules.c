@@ -160,12 +160,10 @@ void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 
 static struct dkc_reg *alias_top(const struct dkc_at *at, enum dkc_alias alias)
 {
-	return dkc_top(at->op, at->dev, at->op->reg->layout->alias_key[alias],
-		       at->view);
+	return dkc_top(at->op, at->dev, at->op->reg->layout->alias_key[alias], at->view);
 }
 
-static void serve(struct dkc_rule_result *j, const struct dkc_reg *r,
-		  enum dk_provenance prov)
+static void serve(struct dkc_rule_result *j, const struct dkc_reg *r, enum dk_provenance prov)
 {
 	j->verdict = r ? DK_VERDICT_SERVES : DK_VERDICT_NO_IMPL;
 	j->pick.reg = r;

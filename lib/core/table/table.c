@@ -129,8 +129,7 @@ static u32 num_devices_of(const struct dk_op *op)
 	return n;
 }
 
-static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
-		       bool published)
+static void table_drop(struct dk_registry *reg, const struct dkc_table *table, bool published)
 {
 	struct dkc_table *r = (struct dkc_table *)table;
 	const struct dkc_index *index = r->index;
@@ -211,8 +210,7 @@ static void device_tables_drop(struct dk_registry *reg, struct dkc_device_tables
 		kvfree(tab);
 }
 
-static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
-			bool published)
+static void tables_drop(struct dk_registry *reg, const struct dkc_table *table, bool published)
 {
 	struct dkc_device_tables *tab;
 

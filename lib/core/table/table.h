@@ -296,8 +296,7 @@ const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_re
 const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 
 /* Walks all registrations of an operator, those of devices last. Starts and ends with NULL. */
-static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
-						 const struct dkc_reg *r)
+static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
 	return r ? dkc_next_reg(r) : dkc_deref_locked(op->regs, op->reg);
 }
@@ -322,8 +321,7 @@ void dkc_args_free(struct dk_op *op, bool published);
  * @args. Returns @decl if @args describes no arguments. Also returns @decl if both describe
  * arguments, but one has no signature: then nothing shows that both describe the same struct.
  */
-const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
-				       const struct dk_op_decl *decl);
+const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args, const struct dk_op_decl *decl);
 /*
  * True if both declarations describe the same struct of arguments: a function for one of them can
  * read the arguments that were stored by the other. The names of the parameters may differ.
