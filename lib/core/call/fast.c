@@ -56,7 +56,7 @@ enter_entry(struct dk_call *c, struct dk__slot slot, const struct dkc_table *tab
 	    const struct dk__count *at, int how)
 {
 #if DK__GATED
-	if (dkc_is_gated(table))
+	if (table->direct > DK__NOT_DIRECT && (table->direct & DK__GATES))
 		return dk__enter_gate(c, &slot, at, how) ? c->entry : DK__NO_ENTRY(DK__SLOWLY);
 #endif
 	if (at)

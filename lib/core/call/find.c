@@ -39,13 +39,14 @@ static unsigned int entry_of(const struct dk_registry *reg, u64 ks)
 	const struct dk_layout *l = reg->layout;
 
 	if (likely(reg->v1))
-		return dkc_v1_index(ks & DK_FULL);
+		return dk__place(ks & DK_FULL, dk__top_backend(ks & DK_FULL));
 	return dkc_entry(l, fls64((ks & l->full) >> l->nb), fls64(ks & l->backend_mask));
 }
 
 static inline u64 mask_by(const struct dk_registry *reg, const struct dkc_table *table, u64 ks)
 {
-	return ks & table->index->mask[dkc_backend_index(ks, dkc_backend_mask(reg))];
+	/* masks are numbered from 0; a set without a backend has the mask of the first one */
+	return ks & table->index->mask[fls64((ks & dkc_backend_mask(reg)) >> 1)];
 }
 
 u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)

@@ -36,12 +36,11 @@ static int route_by_rules(struct dkc_case *c, struct dkc_outcome *o)
 		if (dkc_falls_through(c->op, c->dev, dkc_slot(l, f, c->b), NULL))
 			o->ks &= ~dkc_functionality_bit(l, f);
 	}
-	if (o->is_known)
+	if (o->at.op)
 		return 0;
 	evaluated(c);
 	dkc_at_init(&o->at, c->op, c->dev, dk_keyset_slot(l, DK_KEYSET(o->ks)), NULL);
 	o->pick = dkc_serving(c->op, c->dev, o->ks, NULL);
-	o->is_known = true;
 	return 0;
 }
 

@@ -29,8 +29,7 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 struct dkc_outcome {
 	u64 ks;			/* the effective set, without the fallthroughs found so far */
 	u64 left;		/* functionalities still to check; bit f - 1: functionality f */
-	bool is_known;		/* the members below are set */
-	struct dkc_at at;	/* the entry */
+	struct dkc_at at;	/* the entry; @op is NULL until it is known */
 	struct dkc_pick pick;	/* what serves the entry */
 };
 

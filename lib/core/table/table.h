@@ -77,21 +77,9 @@ static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct 
 	return table->index->index[dkc_slot_entry(l, slot)];
 }
 
-/* Returns the index of the entry of a keyset in a table of layout v1. */
-static inline unsigned int dkc_v1_index(u64 ks)
-{
-	return dk__place(ks, dk__top_backend(ks));
-}
-
 static inline u64 dkc_backend_mask(const struct dk_registry *reg)
 {
 	return likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
-}
-
-/* Returns the highest backend of a keyset, counted from 0. Also returns 0 if there is none. */
-static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
-{
-	return fls64((ks & backend_mask) >> 1);
 }
 
 /*
@@ -122,11 +110,6 @@ static inline const struct dkc_device_tables *dkc_table_devices(const struct dkc
 
 /* Returns the table for objects on @device. Devices without functions share one table. */
 const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 device);
-
-static inline bool dkc_is_gated(const struct dkc_table *table)
-{
-	return table->direct > DK__NOT_DIRECT && (table->direct & DK__GATES);
-}
 
 /* @id must be at least DKC_ID_FIRST. */
 static inline const struct dk__entry *dkc_table_entry(const struct dkc_table *table,
