@@ -112,6 +112,23 @@ void dkc_registries_before_fork(void)
 		mutex_lock(&reg->lock);
 }
 
+/*
+ * The threads that waited in the parent do not exist in the child, so this function ends their
+ * waits. If a provider was being unregistered, the child must unregister it again.
+ */
+static void end_waits(struct dk_registry *reg)
+{
+	struct dkc_provider *core, *next;
+
+	for (core = reg->providers; core; core = next) {
+		next = core->next;
+		if (core->waiters) {
+			core->waiters = 1;
+			dkc_wait_end(core);
+		}
+	}
+}
+
 void dkc_registries_after_fork(bool child)
 {
 	struct dk_registry *reg;
@@ -119,7 +136,7 @@ void dkc_registries_after_fork(bool child)
 	for (reg = registries; reg; reg = reg->next_registry) {
 		if (child) {
 			dkc_listeners_after_fork(reg);
-			dkc_providers_after_fork(reg);
+			end_waits(reg);
 		}
 		mutex_unlock(&reg->lock);
 	}

@@ -173,8 +173,8 @@ void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
  */
 bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
 			      char text[DK_NAME_MAX]);
-/* Called in the child of fork(); the lock was taken before the fork. */
-void dkc_providers_after_fork(struct dk_registry *reg);
+/* Ends a wait. The last waiter frees the drained blocks, and an unregistered provider. */
+void dkc_wait_end(struct dkc_provider *core);
 
 /* device.c: returns the device in the next used slot after that of @number (0: begin), or NULL. */
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);

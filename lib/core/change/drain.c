@@ -16,11 +16,11 @@ static void provider_free(struct dkc_provider *core)
 	kvfree(core);
 }
 
-/* Ends a wait. The last waiter frees the drained blocks, and an unregistered provider. */
-static void wait_end(struct dkc_provider *core)
+void dkc_wait_end(struct dkc_provider *core)
 {
 	struct dkc_block **p = &core->withdrawn, *b;
 
+	dkc_assert_writer(core->reg);
 	if (--core->waiters)
 		return;
 	while ((b = *p)) {
@@ -35,24 +35,6 @@ static void wait_end(struct dkc_provider *core)
 	}
 	if (core->drained)
 		provider_free(core);
-}
-
-/*
- * The threads that waited in the parent do not exist in the child, so this function ends their
- * waits. If a provider was being unregistered, the child must unregister it again.
- */
-void dkc_providers_after_fork(struct dk_registry *reg)
-{
-	struct dkc_provider *core, *next;
-
-	dkc_assert_writer(reg);
-	for (core = reg->providers; core; core = next) {
-		next = core->next;
-		if (core->waiters) {
-			core->waiters = 1;
-			wait_end(core);
-		}
-	}
 }
 
 /* ---- running calls -------------------------------------------------------------- */
@@ -395,7 +377,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 		if (unregisters)
 			unregistered(core);
 	}
-	wait_end(core);
+	dkc_wait_end(core);
 	return err;
 }
 
