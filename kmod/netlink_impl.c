@@ -40,8 +40,9 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 						dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
 }
 
-int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
-		       struct netlink_ext_ack *extack)
+/* Checks that key, backend, provider and device of a filter exist. */
+static int filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
+			struct netlink_ext_ack *extack)
 {
 	const struct dkc_provider *prov = reg->providers;
 	enum dk_key_kind kind;
@@ -116,7 +117,8 @@ static int walk_all(struct sk_buff *skb, struct netlink_callback *cb, const stru
 		}
 		err = dkc_op_is_listed(op) ? d->fill(skb, cb, op, d) : 0;
 		w->whole = !err;
-		err = err ?: dk_nl_worked(cb, dk_nl_op_work(op));
+		/* the operator and its functions were visited */
+		err = err ?: dk_nl_worked(cb, 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX));
 		if (err)
 			return err;
 	}
@@ -153,7 +155,7 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 		err = d->op ? 0 : dkc_order_some(reg, DK_NL_ORDER_MAX);
 		if (!err) {
 			if (!w->begun)
-				err = dk_nl_filter_check(&d->filter, reg, cb->extack);
+				err = filter_check(&d->filter, reg, cb->extack);
 			if (!err)
 				err = d->op ? walk_one(skb, cb, d) : walk_all(skb, cb, d);
 			w->begun = 1;
@@ -427,7 +429,7 @@ static int impl_answer(struct sk_buff *skb, struct genl_info *info)
 	int err;
 
 	mutex_lock(&reg->lock);
-	err = dk_nl_filter_check(&f, reg, info->extack);
+	err = filter_check(&f, reg, info->extack);
 	if (!err)
 		err = info->attrs[DK_A_IMPL_OP] ? find_impl(reg, info, &r) :
 						  find_fallback(reg, info, &r);

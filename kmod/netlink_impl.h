@@ -72,12 +72,6 @@ struct dk_nl_filter {
 	const struct nlattr *device;
 };
 
-/*
- * Checks that key, backend, provider and device of a filter exist. Called with the registry's
- * lock held. Returns 0, or an error with a message in extack.
- */
-int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
-		       struct netlink_ext_ack *extack);
 bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry *reg,
 			 const struct dkc_reg *r);
 
@@ -153,12 +147,6 @@ static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
 {
 	return dk_nl_spent((void *)cb->ctx, work);
-}
-
-/* Returns the work to visit an operator and its functions. */
-static inline u32 dk_nl_op_work(const struct dk_op *op)
-{
-	return 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX);
 }
 
 /*
