@@ -8,9 +8,28 @@
 #include <urcu-bp.h>
 
 static struct dk_provider prov;
+static struct dk_op *op;
 static int inside;
 
 /* ---- waiting ------------------------------------------------------------------ */
+
+DK_OP(cancel_stay, "cancellation::stay", (struct dk_obj *x), (x), (x));
+
+static int stay_here(struct dk_call *c, struct dk_obj *x)
+{
+	t_stay(&inside);
+	return 0;
+}
+
+static const struct dk_impl stay_impls[] = { DK_IMPL(cancel_stay, DK_CPU, stay_here) };
+
+static void *call_and_stay(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	long err = cancel_stay_at(op, &dk_local_default, &x);
+
+	return (void *)err;
+}
 
 static void *read_and_stay(void *data)
 {
@@ -27,34 +46,50 @@ static void *unregister_and_end(void *data)
 	return NULL;
 }
 
+/* Cancels a thread that unregisters @prov, while another thread, in @stay, makes it wait. */
+static void cancel_while_waiting(void *(*stay)(void *data))
+{
+	pthread_t staying, unregistering;
+
+	inside = 0;
+	t_may_return = 0;
+	t_start(&staying, stay, NULL);
+	t_await(&inside);
+	t_start(&unregistering, unregister_and_end, NULL);
+	while (!t_is_unregistering(&prov))
+		sched_yield();
+	w_sleep_us(50000);
+	CHECK(w_load(prov.core));
+	CHECK_OK(pthread_cancel(unregistering));
+	w_sleep_us(10000);
+	t_release_and_join(staying);
+	pthread_join(unregistering, NULL);
+	CHECK(!prov.core);
+	/* draining and unregistering wait for grace periods, too */
+	t_join(&prov, "again");
+	CHECK_OK(dk_provider_drain(&prov));
+}
+
 /*
  * The wait for a grace period is not a cancellation point. If it were, liburcu's lock would stay
  * locked.
  */
 static void grace_period_is_no_cancellation_point(void)
 {
-	pthread_t reader, unregistering;
-
 	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&prov, "prov");
-	inside = 0;
-	t_may_return = 0;
-	t_start(&reader, read_and_stay, NULL);
-	t_await(&inside);
-	t_start(&unregistering, unregister_and_end, NULL);
-	while (!t_is_unregistering(&prov))
-		sched_yield();
-	/* the read-side critical section keeps the grace period from ending */
-	w_sleep_us(50000);
-	CHECK(w_load(prov.core));
-	CHECK_OK(pthread_cancel(unregistering));
-	w_sleep_us(10000);
-	t_release_and_join(reader);
-	pthread_join(unregistering, NULL);
-	CHECK(!prov.core);
-	/* draining and unregistering wait for grace periods, too */
-	t_join(&prov, "again");
-	CHECK_OK(dk_provider_drain(&prov));
+	cancel_while_waiting(read_and_stay);
+}
+
+/* If the wait for a call were a cancellation point, the provider would never be freed. */
+static void wait_for_a_call_is_no_cancellation_point(void)
+{
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&prov, &cancel_stay_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, stay_impls, 1, &t_why));
+	op = t_get("cancellation::stay");
+	cancel_while_waiting(call_and_stay);
 }
 
 /* ---- notifying ---------------------------------------------------------------- */
@@ -106,4 +141,5 @@ static void cancelled_thread_finishes_notification(void)
 
 T_SUITE_WITH(cancellation, t_bound,
 	T(grace_period_is_no_cancellation_point),
+	T(wait_for_a_call_is_no_cancellation_point),
 	T(cancelled_thread_finishes_notification));
