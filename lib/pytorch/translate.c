@@ -49,23 +49,30 @@ static const char *latest_name(const struct dk_layout *l, unsigned int key,
 	return name;
 }
 
+/* True if a key has a bit. In 1.6, Autograd had one; later, it is an alias key. */
+static bool has_bit(const struct dk_layout *l, unsigned int key)
+{
+	enum dk_key_kind kind = dk_key_kind(l, key);
+
+	return key && kind != DK_KIND_SENTINEL && kind != DK_KIND_ALIAS;
+}
+
 /*
- * Finds the key of layout @there that has the same latest name as @key, and a bit. In 1.6, Autograd
- * had a bit; later, it is an alias key.
+ * Finds the key of layout @there that has the name of @key or, if there is none, the same latest
+ * name. A layout of a user's own may have several keys with the same latest name.
  */
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)
 {
 	char buf[DK_NAME_MAX], buf2[DK_NAME_MAX];
-	const char *name = latest_name(here, key, buf);
-	enum dk_key_kind kind;
+	const char *name;
 	unsigned int k;
 
-	for (k = 0; k < dk_layout_keys(there); k++) {
-		kind = dk_key_kind(there, k);
-		if (kind == DK_KIND_SENTINEL || kind == DK_KIND_ALIAS)
-			continue;
-		if (dkc_streq(latest_name(there, k, buf2), name)) {
+	if (dkc_find_key(there, dkc_key_name(here, key, buf), other) && has_bit(there, *other))
+		return true;
+	name = latest_name(here, key, buf);
+	for (k = 1; k < dk_layout_keys(there); k++) {
+		if (has_bit(there, k) && dkc_streq(latest_name(there, k, buf2), name)) {
 			*other = k;
 			return true;
 		}

@@ -475,6 +475,30 @@ static void translation_to_and_from_layouts_without_backends(void)
 	CHECK_STR(notes, "-0xc000000000000000 CPU:per-backend ");
 }
 
+/* A layout of a user's own may have a key beside its earlier name. */
+static void translation_prefers_the_same_name(void)
+{
+	static const char text[] =
+		"layout mine\n"
+		"functionalities Undefined CPU CPUTensorId ORT MAIA XTensorId X_TensorId\n";
+	struct dk_layout *l = dk_layout_parse(text, &t_why);
+	struct dk_translation t;
+	struct dk_note n = { .size = sizeof(n) };
+	u64 bits;
+
+	if (!CHECK(l))
+		return;
+	for (bits = 0; bits < 64; bits++) {
+		dk_translate(&t, l, l, DK_KEYSET(bits));
+		CHECK(t.result.bits == bits);
+		CHECK_INT(dk_translation_next(&t, &n), 0);
+	}
+	/* both become MAIA */
+	dk_translate(&t, l, NULL, DK_KEYSET(4 | 8));
+	CHECK(t.result.bits == 0x10800);
+	dk_layout_free(l);
+}
+
 /* SEMANTICS 1.3: the order of backends and functionalities differs between releases. */
 static void translation_reports_another_top_key(void)
 {
@@ -525,7 +549,7 @@ static void translation_without_notes_is_reversible(void)
 {
 	const struct dk_layout *a, *b;
 	const char *from = NULL, *to;
-	unsigned int i, rounds = T_KERNEL ? 2 : 30;
+	unsigned int i, rounds = T_KERNEL ? 2 : 50;
 	u64 seed = 0x9e3779b97f4a7c15ull;
 
 	while ((from = dk_layout_next(from))) {
@@ -557,5 +581,6 @@ T_SUITE(layouts,
 	T(devices_in_layouts_without_backends),
 	T(translation_reports_changes),
 	T(translation_to_and_from_layouts_without_backends),
+	T(translation_prefers_the_same_name),
 	T(translation_reports_another_top_key),
 	T(translation_without_notes_is_reversible));
