@@ -231,7 +231,7 @@ int fail_layout(struct request *q, const char *name);
 /* @words: the unknown subcommand and what follows it */
 int fail_subcommand(struct request *q, char *const *words);
 int fail_memory(struct request *q);
-/* True for "offline" and "online". */
+/* True for "offline", "online" and their abbreviations. */
 bool is_state(const char *word);
 
 /* suggest.c: finds the candidate that is most similar to a mistyped word */

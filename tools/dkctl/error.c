@@ -193,15 +193,34 @@ int fail_layout(struct request *q, const char *name)
 		    is_release(name) ? "the keys of this release are not known; " : "");
 }
 
-/* Commands of transcripts, and words of subcommands, with what to type instead. */
+/* Commands of transcripts, and the subcommands that do the same. */
 static const char *const others[][2] = {
 	{ "parse", "key" }, { "set", "keyset" }, { "translate", "keyset --to" },
-	{ "offline", "device set NAME offline" }, { "online", "device set NAME online" },
 };
 
 bool is_state(const char *word)
 {
-	return !strcmp(word, "offline") || !strcmp(word, "online");
+	size_t len = strlen(word);
+
+	/* "o" begins both words */
+	return len > 1 && (!strncmp("online", word, len) || !strncmp("offline", word, len));
+}
+
+/* Returns what to type instead of "set NAME STATE" or "STATE NAME", or NULL. */
+static const char *set_command(char *const *words, char *buf, size_t size)
+{
+	const char *name = words[1], *state = NULL;
+
+	if (!name)
+		return NULL;
+	if (!strcmp(words[0], "set"))
+		state = words[2];
+	else if (!words[2])
+		state = words[0];
+	if (!state || !is_state(state))
+		return NULL;
+	snprintf(buf, size, "device set %.127s %s", name, state);
+	return buf;
 }
 
 int fail_subcommand(struct request *q, char *const *words)
@@ -212,10 +231,8 @@ int fail_subcommand(struct request *q, char *const *words)
 	char list[256];
 	size_t n = 0, i;
 
-	if (!strcmp(name, "set") && words[1] && words[2] && is_state(words[2])) {
-		snprintf(list, sizeof(list), "device set %.127s %s", words[1], words[2]);
+	if (set_command(words, list, sizeof(list)))
 		return fail(q, STATUS_BAD_INPUT, name, list, "unknown subcommand \"%.127s\"", name);
-	}
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (!strcmp(name, others[i][0]))
 			return fail(q, STATUS_BAD_INPUT, name, others[i][1],

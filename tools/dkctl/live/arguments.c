@@ -31,13 +31,10 @@ const char *take_value(struct live *v, const char *word, const char *what, int *
 
 bool take_state(struct live *v, int *online)
 {
-	const char *given = *v->next;
-
-	/* "o" begins both "online" and "offline" */
-	if (!given || strlen(given) < 2)
+	if (!*v->next || !is_state(*v->next))
 		return false;
-	*online = !strncmp("online", given, strlen(given));
-	return take(v, "online") || take(v, "offline");
+	*online = take(v, "online");
+	return *online || take(v, "offline");
 }
 
 int take_key(struct live *v, __u32 *key)

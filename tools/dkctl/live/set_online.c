@@ -146,7 +146,8 @@ int expect_no_state(struct live *v)
 
 	if (!state || !is_state(state))
 		return STATUS_OK;
-	snprintf(suggestion, sizeof(suggestion), "set %.127s %s", v->next[-1], state);
+	snprintf(suggestion, sizeof(suggestion), "%s set %.127s %s", v->q->subcommand->name,
+		 v->next[-1], state);
 	return fail(v->q, STATUS_BAD_INPUT, state, suggestion, "unexpected word \"%s\"", state);
 }
 

@@ -103,14 +103,16 @@ static int fail_table(struct live *v, int err, const struct grid *g)
 	return g->device ? fail_device(v, g->device) : fail_kernel(v, err);
 }
 
-/* Suggests "device NAME" if NAME alone follows the operator. */
+/* Suggests "device NAME" if the name of a device alone follows the operator. */
 static int expect_no_name(struct live *v)
 {
+	const struct dk_nl_device *device;
 	const char *name = v->next[0];
 	char suggestion[160];
 
-	if (!name || v->next[1])
+	if (!name || v->next[1] || dk_nl_device_get(client(v), 0, name, &device))
 		return STATUS_OK;
+	dk_nl_free(device);
 	snprintf(suggestion, sizeof(suggestion), "device %.127s", name);
 	return fail(v->q, STATUS_BAD_INPUT, name, suggestion, "unexpected word \"%.127s\"", name);
 }
