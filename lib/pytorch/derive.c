@@ -220,7 +220,10 @@ enum dk_reason dkc_constant_set(const struct dk_layout *l, const char *name, u64
 	return *set ? DK_WHY_NONE : DK_WHY_BAD_CONSTANT;
 }
 
-/* For a layout without backends, the sets are not known. */
+/*
+ * For a layout without backends, the constants are not known. Such a layout has no registries, so
+ * its @builtins are not used.
+ */
 static void derive_constants(struct dk_layout *l)
 {
 	unsigned int i;

@@ -41,6 +41,7 @@ TEST(v1_equals_its_description)
 	EXPECT_EQ(v1->backend_mask, l->backend_mask);
 	EXPECT_EQ(v1->full, l->full);
 	EXPECT_EQ(v1->from_autograd, l->from_autograd);
+	EXPECT_EQ(v1->builtins, l->builtins);
 	SAME(block);
 	SAME(start);
 	SAME(offset);

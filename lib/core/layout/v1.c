@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Defines layout v1, a constant built from the lists of the uapi header: SEMANTICS 1.2 to 1.6,
- * 3 and 4. selftests/unit/layout_test.c compares it with the layout that lib/pytorch derives
+ * 3 and 4. selftests/unit/keys_test.c compares it with the layout that lib/pytorch derives
  * from the text of v1.
  */
 #include "layout.h"
