@@ -392,6 +392,11 @@ static const struct built_in {
 #define NUM_LISTED	(NUM_LAYOUTS - 3)
 #define POOL		1280	/* bytes for the names of one layout */
 
+#ifdef DKC_KEPT_MAX
+static_assert(NUM_LAYOUTS * (sizeof(struct dk_layout) + POOL) <= DKC_KEPT_MAX,
+	      "no space for all layouts on bare metal");
+#endif
+
 /* The layouts that were used, with the indexes of built_in[]. They are never freed. */
 static const struct dk_layout *layouts[NUM_LAYOUTS];
 

@@ -21,7 +21,7 @@ static bool arena_sealed;
  */
 void *dkc_bare_kept(size_t size)
 {
-	static u64 kept[16 * 1024];	/* for all layouts */
+	static u64 kept[DKC_KEPT_MAX / sizeof(u64)];
 	static size_t used;		/* elements */
 	void *p = &kept[used];
 	size_t n = (size + 7) / 8;

@@ -26,6 +26,7 @@ void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
 #define kvzalloc(size, gfp)	dkc_bare_alloc(size)
 #define kvfree(p)		dkc_bare_free((void *)(p))
+#define DKC_KEPT_MAX	(136 * 1024)	/* bytes, for all layouts */
 void *dkc_bare_kept(size_t size);
 #define dkc_kept_alloc(size)	dkc_bare_kept(size)
 #define dkc_kept_free(p)	((void)(p))
