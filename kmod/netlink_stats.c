@@ -31,10 +31,9 @@ struct dk_nl_stat {
 };
 
 /*
- * Which users may read counters: a value of enum dk_nl_readers. Written under stats_set_lock. A
- * request that restricts the readers and enables the counters first restricts the readers. So a
- * user who finds counters with the registry's lock held, and only then checks this variable, reads
- * no counter of calls that were counted for administrators only.
+ * Which users may read counters: a value of enum dk_nl_readers. Written under stats_set_lock. It is
+ * read with the registry's lock held, after it is known that calls are counted. stats-set restricts
+ * the readers before it enables the counters, so this read then returns the restriction.
  */
 static u8 readers = DK_NL_READERS_ALL;
 /* Serialises stats-set: a request that fails must restore the previous value of readers. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Cleans up after shared objects that are unloaded with dlclose().
+ * Lists the registries, for fork() and for the library's destructor, and cleans up after shared
+ * objects that are unloaded with dlclose().
  *
  * A plugin should unregister everything before it is unloaded. The exit function unloaded() reports
  * and unregisters what is left, as kmod/cleanup.c does for modules. unloaded() is added with

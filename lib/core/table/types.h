@@ -271,7 +271,7 @@ struct dkc_args {
 	struct dk_param param[];	/* followed by the names of the parameters */
 };
 
-#define DKC_MAX_OBJS	254	/* the largest value of @max_objs */
+#define DKC_MAX_OBJS	254	/* the largest value of @max_objs, as struct dk_op_info states */
 
 struct dk_op {
 	union {
