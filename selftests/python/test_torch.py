@@ -576,6 +576,10 @@ def test_pytorch_that_fails(tmp_path, monkeypatch, code, reason):
         f"this Python, {sys.executable}\n")
 
 
+def default_interrupt():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("code", [
     "import time; print('here', flush=True); time.sleep(60)",
     # PyTorch's import replaces KeyboardInterrupt with another exception.
@@ -590,9 +594,11 @@ def test_interrupt(tmp_path, monkeypatch, code):
             (["-m", "dispatchkey.torch", "explain", "aten::relu"], -signal.SIGINT, ""),
             (["-c", "import dispatchkey.torch as dt\ntry: dt.operators()\n"
               "except KeyboardInterrupt: print('interrupted')"], 0, "interrupted\n")):
-        # pylint: disable=consider-using-with
+        # a shell without job control starts commands in the background with SIGINT ignored
+        # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
         process = subprocess.Popen([sys.executable, *arguments], text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=default_interrupt)
         assert process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60) == (message, "")
