@@ -25,6 +25,11 @@ def check(what, is_true, why=""):
         print(f"# {why}")
 
 
+def skip(what, why):
+    check.n += 1
+    print(f"ok {check.n} - {what} # SKIP {why}")
+
+
 check.n = 0
 
 
@@ -440,6 +445,10 @@ for _ in range(20):
     x @ x
 """)
     check("a program ends while a card works", (text, status) == ("", 0), f"{status}: {text}")
+    if os.environ.get("DK_ASAN") == "1":
+        skip("children of fork() end while a card works",
+             "ASan of gcc 12 does not release the locks of its allocator in the child")
+        return
     text, status = output_of("""
 import os, signal, sys, time, torch
 LOAD
