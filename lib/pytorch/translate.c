@@ -33,20 +33,22 @@ enum stage {
 	STAGE_END
 };
 
-/* Returns the latest name of a key. Before 1.6, most names ended in TensorId or _TensorId. */
-static const char *latest_name(const struct dk_layout *l, unsigned int key,
-			       char buf[DK_NAME_MAX])
+/*
+ * Returns the latest name of the key @name, and shortens @name. Before 1.6, most names ended in
+ * TensorId or _TensorId.
+ */
+static const char *latest_name(char *name)
 {
 	static const char suffix[] = "TensorId";
-	const char *name = dkc_key_name(l, key, buf);
 	size_t len = strlen(name), i = len - (sizeof(suffix) - 1);
+	const char *latest = name;
 
 	if (len >= sizeof(suffix) && dkc_streq(name + i, suffix))
-		buf[buf[i - 1] == '_' ? i - 1 : i] = 0;
+		name[name[i - 1] == '_' ? i - 1 : i] = 0;
 	for (i = 0; i < ARRAY_SIZE(renames); i++)
-		if (dkc_streq(name, renames[i][0]))
-			name = renames[i][1];
-	return name;
+		if (dkc_streq(latest, renames[i][0]))
+			latest = renames[i][1];
+	return latest;
 }
 
 /* True if a key has a bit. In 1.6, Autograd had one; later, it is an alias key. */
@@ -54,7 +56,7 @@ static bool has_bit(const struct dk_layout *l, unsigned int key)
 {
 	enum dk_key_kind kind = dk_key_kind(l, key);
 
-	return key && kind != DK_KIND_SENTINEL && kind != DK_KIND_ALIAS;
+	return key && dkc_is_key(kind) && kind != DK_KIND_ALIAS;
 }
 
 /*
@@ -64,15 +66,17 @@ static bool has_bit(const struct dk_layout *l, unsigned int key)
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)
 {
-	char buf[DK_NAME_MAX], buf2[DK_NAME_MAX];
-	const char *name;
+	char name[DK_NAME_MAX], buf[DK_NAME_MAX];
+	const char *latest;
 	unsigned int k;
 
-	if (dkc_find_key(there, dkc_key_name(here, key, buf), other) && has_bit(there, *other))
+	dkc_key_name(here, key, name);
+	if (dkc_find_key(there, name, other) && has_bit(there, *other))
 		return true;
-	name = latest_name(here, key, buf);
+	latest = latest_name(name);
 	for (k = 1; k < dk_layout_keys(there); k++) {
-		if (has_bit(there, k) && dkc_streq(latest_name(there, k, buf2), name)) {
+		if (has_bit(there, k) &&
+		    dkc_streq(latest_name(dkc_key_name(there, k, buf)), latest)) {
 			*other = k;
 			return true;
 		}
