@@ -81,6 +81,12 @@ const char *take_name(struct live *v, bool shown, const char *const *words)
 	return *v->next++;
 }
 
+int fail_unexpected(struct live *v, const char *suggestion)
+{
+	return fail(v->q, STATUS_BAD_INPUT, *v->next, suggestion, "unexpected word \"%.127s\"",
+		    *v->next);
+}
+
 int expect_end(struct live *v, const char *const *words)
 {
 	const char *similar;
@@ -90,8 +96,7 @@ int expect_end(struct live *v, const char *const *words)
 		return STATUS_OK;
 	similar = similar_word(v, words, &s);
 	if (similar)
-		return fail(v->q, STATUS_BAD_INPUT, *v->next, similar,
-			    "unexpected word \"%.127s\"", *v->next);
+		return fail_unexpected(v, similar);
 	return fail(v->q, STATUS_BAD_INPUT, *v->next, NULL,
 		    "unexpected word \"%.127s\": see \"dkctl help %s\"", *v->next,
 		    v->q->subcommand->name);

@@ -57,6 +57,8 @@ bool take_state(struct live *v, int *online);
  * mistyped word of @words.
  */
 const char *take_name(struct live *v, bool shown, const char *const *words);
+/* Reports that the next word was not expected. @suggestion may be NULL. */
+int fail_unexpected(struct live *v, const char *suggestion);
 /* Fails if there are more words. @words are the candidates for a suggestion. */
 int expect_end(struct live *v, const char *const *words);
 /* Fails if a state follows a name without "set" before the name. */

@@ -148,7 +148,7 @@ int expect_no_state(struct live *v)
 		return STATUS_OK;
 	snprintf(suggestion, sizeof(suggestion), "%s set %.127s %s", v->q->subcommand->name,
 		 v->next[-1], state);
-	return fail(v->q, STATUS_BAD_INPUT, state, suggestion, "unexpected word \"%s\"", state);
+	return fail_unexpected(v, suggestion);
 }
 
 int run_set(struct live *v, const struct switchable *kind)

@@ -114,7 +114,7 @@ static int expect_no_name(struct live *v)
 		return STATUS_OK;
 	dk_nl_free(device);
 	snprintf(suggestion, sizeof(suggestion), "device %.127s", name);
-	return fail(v->q, STATUS_BAD_INPUT, name, suggestion, "unexpected word \"%.127s\"", name);
+	return fail_unexpected(v, suggestion);
 }
 
 int live_table(struct live *v)
