@@ -9,6 +9,15 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
+/* The keys of 1.3, with which those of 1.4 begin. */
+#define KEYS_1_3							\
+	"0 Undefined, 1 CPUTensorId, 2 CUDATensorId, 3 MKLDNNTensorId, " \
+	"4 OpenGLTensorId, 5 OpenCLTensorId, 6 IDEEPTensorId, 7 HIPTensorId, " \
+	"8 SparseHIPTensorId, 9 MSNPUTensorId, 10 XLATensorId, "	\
+	"11 MkldnnCPUTensorId, 12 QuantizedCPUTensorId, 13 ComplexCPUTensorId, " \
+	"14 ComplexCUDATensorId, 15 SparseCPUTensorId, 16 SparseCUDATensorId, " \
+	"17 VariableTensorId"
+
 static const struct version {
 	const char *names[6];		/* layouts with the same keys */
 	const char *backends, *functionalities, *aliases;
@@ -443,23 +452,13 @@ static const struct version {
 	  "" },
 	{ { "pytorch-1.4" },
 	  "0 InvalidBit",
-	  "0 Undefined, 1 CPUTensorId, 2 CUDATensorId, 3 MKLDNNTensorId, "
-	  "4 OpenGLTensorId, 5 OpenCLTensorId, 6 IDEEPTensorId, "
-	  "7 HIPTensorId, 8 SparseHIPTensorId, 9 MSNPUTensorId, "
-	  "10 XLATensorId, 11 MkldnnCPUTensorId, 12 QuantizedCPUTensorId, "
-	  "13 ComplexCPUTensorId, 14 ComplexCUDATensorId, "
-	  "15 SparseCPUTensorId, 16 SparseCUDATensorId, 17 VariableTensorId, "
+	  KEYS_1_3 ", "
 	  "18 TESTING_ONLY_GenericWrapperTensorId, "
 	  "19 TESTING_ONLY_GenericModeTensorId",
 	  "" },
 	{ { "pytorch-1.3" },
 	  "0 InvalidBit",
-	  "0 Undefined, 1 CPUTensorId, 2 CUDATensorId, 3 MKLDNNTensorId, "
-	  "4 OpenGLTensorId, 5 OpenCLTensorId, 6 IDEEPTensorId, "
-	  "7 HIPTensorId, 8 SparseHIPTensorId, 9 MSNPUTensorId, "
-	  "10 XLATensorId, 11 MkldnnCPUTensorId, 12 QuantizedCPUTensorId, "
-	  "13 ComplexCPUTensorId, 14 ComplexCUDATensorId, "
-	  "15 SparseCPUTensorId, 16 SparseCUDATensorId, 17 VariableTensorId",
+	  KEYS_1_3,
 	  "" },
 };
 
