@@ -237,9 +237,9 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * @why: filled on failure, and on success as by dk_device_set_online(); may be NULL
  *
  * After -ETIMEDOUT the device is offline and no new call enters its functions, but a call is
- * still running. With the reason STILL_INSIDE, @why names the operator, function and thread of
- * this call, and the minimum time for which it has been running. To continue waiting, call
- * this function again. If another caller has brought the device online between the two calls, the
+ * still running. With the reason STILL_INSIDE, @why names the operator, function, device and
+ * thread of this call, and the minimum time for which it has been running. To continue waiting,
+ * call this function again. If another caller has brought the device online between the two calls, the
  * second one takes it offline again. The reason UNSERVED is reported only if 0 is returned.
  * @ms does not limit the wait for a grace period, which calls of atomic operators may prolong.
  *

@@ -358,8 +358,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @name: its name
  * @unserved: the first operator that has no function left for the objects of the
  *	backend or device, and the key, as text: "aten::add at edu"; or empty
- * @inside: a call that is still running, as text: operator, function, task, and the minimum
- *	time for which it has been running; or empty
+ * @inside: a call that is still running, as text: operator, function, device, task, and the
+ *	minimum time for which it has been running; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -499,8 +499,8 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @module: name of its kernel module, or empty
  * @backends: names of the backends that the provider has joined
  * @inside: while it is unregistering, calls that are still running, at most 8, such as "ns::op
- *	function task[17] 1500 ms" for a call that has been running for at least 1500 ms. Only
- *	administrators get these texts
+ *	function@device task[17] 1500 ms" for a call that has been running for at least 1500 ms.
+ *	Only administrators get these texts
  * @next: the next element, or NULL
  */
 struct dk_nl_provider {

@@ -203,7 +203,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  * -ETIMEDOUT the provider is being unregistered: it cannot register anything, and its memory
  * and code must stay valid until another call of this function or of dk_provider_unregister()
  * returns 0. With the reason STILL_INSIDE, @why names a call that is still running: its
- * operator, function and thread, and the minimum time for which it has been running.
+ * operator, function, device and thread, and the minimum time for which it has been running.
  * dk_provider_inside() lists all running calls. The kernel does not record calls of atomic
  * operators. If it waits for such a call, the reason is GRACE: the grace period is not over.
  * Like dk_provider_unregister(), it reports a running call every ten seconds.

@@ -77,7 +77,7 @@ static bool submit_job(struct dk_op *op, struct dk_obj x)
  * Checks how the call is described in lists of providers. In the kernel, selftests/dkctl/live.sh
  * tests this.
  */
-static void check_described(const char *op)
+static void check_described(const char *op, bool of_device)
 {
 #if !T_KERNEL
 	struct dk_provider_info p = { .size = sizeof(p) };
@@ -87,7 +87,8 @@ static void check_described(const char *op)
 	while (!dk_registry_next_provider(t_reg, p.number, &p)) {
 		for (n = 0; dkc_provider_inside_text(t_reg, p.number, n, text); n++)
 			CHECK(!strncmp(text, op, strlen(op)) &&
-			      strstr(text, " submit_guest (deferred)["));
+			      strstr(text, of_device ? " submit_guest@queue (deferred)[" :
+						       " submit_guest (deferred)["));
 		CHECK_INT(n, !strcmp(p.name, v_guest.name));
 	}
 #endif
@@ -105,7 +106,7 @@ static void check_listed(const char *op, u32 device)
 	CHECK_INT(in.device, device);
 	w_sleep_us(3000);
 	CHECK(v_inside_at(0).ms > ms);
-	check_described(op);
+	check_described(op, device);
 	CHECK_INT(t_num_inside(&v_guest), 1);
 	CHECK_INT(t_num_inside(&v_host), 0);
 }
@@ -328,9 +329,9 @@ static void deferred_call_delays_going_offline(void)
 	CHECK_INT(dk_device_set_online_timeout(t_reg, on_device.device, 0, 1, &t_why),
 		  -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
-	CHECK(v_why_begins("deferred::submit submit_guest (deferred)["));
+	CHECK(v_why_begins("deferred::submit submit_guest@queue (deferred)["));
 	CHECK_INT(dk_backend_set_online_timeout(t_reg, v_backend, 0, 1, &t_why), -ETIMEDOUT);
-	CHECK(v_why_begins("deferred::submit submit_guest (deferred)["));
+	CHECK(v_why_begins("deferred::submit submit_guest@queue (deferred)["));
 	/* another device of the backend is not delayed */
 	CHECK_OK(dk_device_set_online_timeout(t_reg, v_card, 0, 0, &t_why));
 	CHECK_OK(dk_call_complete(&job.token, 0));

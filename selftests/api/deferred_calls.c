@@ -217,29 +217,54 @@ static void call_of_a_replaced_function_stays_deferred(void)
 	check_guest_waits_for_job("deferred::queue");
 }
 
-/* The reason is a text of limited length. It names the thread and the time in any case. */
-static void report_of_a_long_name_is_cut(void)
+static const char long_name[] = "deferred::"
+	"an_operator_whose_name_has_as_many_characters_as_the_longest_of_pytorch";
+
+/* Defers a call of an operator and of a function that both have long names. */
+static void queue_long_names(const char *device)
 {
-	static const char name[] = "deferred::"
-		"an_operator_whose_name_has_as_many_characters_as_the_longest_of_pytorch";
 	struct dk_op_decl decl = queue_op;
 	struct dk_impl impl = of_guest[0];
+	struct dk_obj x;
 	struct dk_op *op;
+	u32 number = 0;
 
 	setup();
-	decl.name = name;
+	decl.name = long_name;
 	decl.op = NULL;
 	impl.op = &decl;
 	/* the label is too long, and would be cut in the middle of a character of two bytes */
 	impl.label = "a_function_whose_name_has_\xc3\xa9 more than thirty characters";
 	CHECK_OK(dk_op_define(&v_guest, &decl, 0, &t_why));
-	CHECK_OK(dk_impls_register(&v_guest, &impl, 1, &t_why));
-	op = t_get(name);
-	CHECK_OK(queue_at(op, &dk_local_default, &cpu, &job));
+	if (device) {
+		impl.key = DK_DENSE;
+		CHECK_OK(dk_device_register(&v_guest, v_backend, device, NULL, &impl, 1, &number,
+					    &t_why));
+	} else {
+		CHECK_OK(dk_impls_register(&v_guest, &impl, 1, &t_why));
+	}
+	x = dk_obj_on(device ? v_backend : DK_BACKEND_CPU, number);
+	op = t_get(long_name);
+	CHECK_OK(queue_at(op, &dk_local_default, &x, &job));
 	t_put(op);
-	check_guest_waits_for_job(name);
-	CHECK(!strncmp(t_why.name, name, 53) && !strncmp(t_why.name + 53, "... a_function_", 15));
-	CHECK(strstr(t_why.name, " a_function_whose_name_has_... (deferred)["));
+	check_guest_waits_for_job(long_name);
+}
+
+/* The reason is a text of limited length. It names the thread and the time in any case. */
+static void report_of_a_long_name_is_cut(void)
+{
+	queue_long_names(NULL);
+	CHECK(!strncmp(t_why.name, long_name, 53));
+	CHECK(!strncmp(t_why.name + 53, "... a_function_whose_name_has_... (deferred)[", 45));
+	CHECK(strstr(t_why.name, " ms"));
+}
+
+static void report_of_a_long_device_name_is_cut(void)
+{
+	queue_long_names("a_device_with_a_long_name");
+	CHECK(!strncmp(t_why.name, long_name, 44));
+	CHECK(!strncmp(t_why.name + 44, "... a_function_whose_n...@a_device_with_... (deferred)[",
+		       55));
 	CHECK(strstr(t_why.name, " ms"));
 }
 
@@ -253,4 +278,5 @@ T_SUITE(deferred_calls,
 	T(runs_of_a_batch_are_deferred),
 	T(call_is_deferred_by_two_tokens),
 	T(call_of_a_replaced_function_stays_deferred),
-	T(report_of_a_long_name_is_cut));
+	T(report_of_a_long_name_is_cut),
+	T(report_of_a_long_device_name_is_cut));

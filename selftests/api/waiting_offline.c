@@ -34,7 +34,7 @@ static void backend_offline_waits(void)
 	offline_waits(0);
 }
 
-/* Returns 20 if t_why.name is "visit::stay stay_guest dk_caller[417] 20 ms". */
+/* Returns 20 if t_why.name is "visit::stay stay_guest@card dk_caller[417] 20 ms". */
 static unsigned long reported_ms(void)
 {
 	const char *at = strrchr(t_why.name, ']');
@@ -78,7 +78,7 @@ static void offline_times_out(u32 device)
 	CHECK_INT(v_served(v_stay, x), V_BASE);
 	v_release(&other);
 	CHECK_INT(switch_until(device, 0, 20), -ETIMEDOUT);
-	CHECK(v_why_begins("visit::stay stay_guest "));
+	CHECK(v_why_begins("visit::stay stay_guest@card "));
 	/* a repeated request does not reset the time in the message */
 	w_sleep_us(50000);
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);

@@ -187,7 +187,7 @@ ok "a device is registered whose calls run until they are released" load dk_crow
 ok "a call for the device runs" sh -c "echo 1 >$crowd/stay"
 asked_in "$st_tmp/first"
 like "device set offline names the running call that it waits for" \
-	"dkctl: device \"crowd000\" is offline; waiting for a call to return: crowd::one card_one dk_visitor*] * ms" \
+	"dkctl: device \"crowd000\" is offline; waiting for a call to return: crowd::one card_one@crowd000 dk_visitor*] * ms" \
 	"$(cat "$st_tmp/first")"
 says "a device is listed as offline while device set waits for its calls" 0 \
 	"*crowd000 *offline*" device show crowd000
@@ -219,7 +219,7 @@ ok "a call of a provider's function runs" sh -c "echo 1 >$crowd/stay"
 says "a registered provider is not listed as waiting for its call" 0 \
 	"provider *crowd *registered *crowd" provider crowd
 ok "the provider starts to unregister" sh -c "echo 1 >$crowd/leave"
-waits='crowd::one card_one dk_visitor*] * ms'
+waits='crowd::one card_one@crowd000 dk_visitor*] * ms'
 says "a provider that is unregistering is listed with the call that it waits for" 0 \
 	"*crowd is unregistering; waiting for a call to return: $waits" provider crowd
 says "JSON output lists the call that an unregistering provider waits for" 0 \

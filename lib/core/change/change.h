@@ -148,6 +148,7 @@ struct dkc_target {
 	bool canceled;			/* @since was brought online again during the wait */
 	u64 over;			/* when the wait's grace period ended; 0: not yet */
 	struct dk_inside *found;	/* find_inside() fills it with a selected call */
+	const struct dkc_device *dev;	/* the device of the function in @found, or NULL */
 	const void *task;		/* the task of the call in @found; NULL: deferred */
 	unsigned int skip;		/* the selected calls to skip before @found */
 };

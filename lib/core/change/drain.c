@@ -128,6 +128,7 @@ static bool find_inside(const struct dkc_inside *in, void *data)
 		dkc_strcpy(found->thread_name, "(deferred)", sizeof(found->thread_name));
 	}
 	found->device = dkc_block_of(in->reg)->device;
+	t->dev = dkc_block_of(in->reg)->dev;
 	inside_op_text(in, found->op);
 	dkc_strcpy(found->label, dkc_label_of(in->reg), sizeof(found->label));
 	return true;
@@ -153,24 +154,40 @@ static void shorten(char *name, size_t most)
 		dkc_end_cut(name, most);
 }
 
-/* With these maximum lengths of names, the text of a call fits in DK_NAME_MAX bytes. */
+/*
+ * With these maximum lengths of names, the text of a call fits in DK_NAME_MAX bytes. If there is a
+ * device, "@" and its name take DKC_INSIDE_LESS bytes from each of the other names.
+ */
 #define DKC_INSIDE_OP		56
 #define DKC_INSIDE_LABEL	30
+#define DKC_INSIDE_DEVICE	17
+#define DKC_INSIDE_LESS		((1 + DKC_INSIDE_DEVICE) / 2)
 
-/* Formats call @i: "ns::op function thread[17] 1500 ms". Returns false if there is no such call. */
+/*
+ * Formats call @i: "ns::op function@device thread[17] 1500 ms", without "@device" if the function
+ * belongs to no device. Returns false if there is no such call.
+ */
 static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text[DK_NAME_MAX])
 {
 	struct dkc_text put = { text, DK_NAME_MAX, 0 };
+	char device[1 + DKC_INSIDE_DEVICE + 1] = "";
 	struct dk_inside in;
+	unsigned int less;
 
 	if (!inside_at(t, i, &in))
 		return false;
-	shorten(in.op, DKC_INSIDE_OP);
-	shorten(in.label, DKC_INSIDE_LABEL);
+	if (t->dev) {
+		device[0] = '@';
+		dkc_strcpy(device + 1, t->dev->name, sizeof(device) - 1);
+	}
+	less = t->dev ? DKC_INSIDE_LESS : 0;
+	shorten(in.op, DKC_INSIDE_OP - less);
+	shorten(in.label, DKC_INSIDE_LABEL - less);
 	dkc_put(&put, in.op);
 	dkc_put(&put, " ");
 	dkc_put(&put, in.label);
-	dkc_put(&put, in.label[0] ? " " : "");
+	dkc_put(&put, device);
+	dkc_put(&put, in.label[0] || device[0] ? " " : "");
 	dkc_put(&put, in.thread_name);
 	dkc_put(&put, "[");
 	dkc_put_dec(&put, in.thread);
