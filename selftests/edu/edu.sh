@@ -26,7 +26,7 @@ for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$st_here/dk_client" 
 	[ ! -x "$path" ] || { client=$path && break; }
 done
 [ -n "$client" ] || skip_all "no dk_client is built (make)"
-plan 71
+plan 72
 must_load dispatchkey dk_cpu dk_edu dk_client
 
 cards=()
@@ -136,6 +136,7 @@ is "as many calls are served as were sent" "$sent" "$(add $driver/served_* $cpu/
 like "after the load, the CPU serves objects on the backend" "*$rule*" \
 	"$("$client" route -v sample::factorial --on edu)"
 refused "a call for an unbound card fails" "$client" factorial --on "$card1" 5
+like "its message names the card" "*unknown device or backend '$card1'*" "$(cat "$st_log")"
 served "a factorial on $card0 after the other card was unbound" \
 	"edu_factorial of dk_edu on $card0" factorial --on "$card0" 5
 

@@ -367,6 +367,7 @@ def test_threads_call_while_others_register():
 
 
 def test_registries_closed_while_they_are_called():
+    served = []
     for _ in range(50):
         registry = dk.Registry()
         registry.define("t::f(Tensor a) -> Tensor")
@@ -375,7 +376,7 @@ def test_registries_closed_while_they_are_called():
         def call():
             while True:
                 try:
-                    registry.call("t::f", KeySet("CPU"))
+                    served.append(registry.call("t::f", KeySet("CPU")))
                 except dk.NotServed:
                     pass
                 except dk.Error as e:
@@ -392,6 +393,7 @@ def test_registries_closed_while_they_are_called():
             thread.join(30)
         assert len(results) == 2 and set(results) <= {"UNREGISTERED", "NO_OPERATOR",
                                                       "NOT_DEFINED"}
+    assert set(served) == {"cpu"}
 
 
 def test_threads_close_one_registry():

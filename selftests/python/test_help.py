@@ -13,14 +13,21 @@ import dispatchkey as dk
 import dispatchkey.torch
 from conftest import run
 
-FILES = sorted(p.stem for p in Path(dk.__file__).parent.glob("_[a-z]*.py"))
+WITH_EXAMPLES = sorted(p.stem for p in Path(dk.__file__).parent.glob("_*.py")
+                       if ">>> " in p.read_text())
 
 
-@pytest.mark.parametrize("name", FILES + ["__init__"])
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_in_help(name):
     module = dk if name == "__init__" else importlib.import_module(f"dispatchkey.{name}")
     public = {n: getattr(dk, n) for n in dk.__all__}
-    assert doctest.testmod(module, extraglobs=public).failed == 0
+    result = doctest.testmod(module, extraglobs=public)
+    assert result.attempted > 0 and result.failed == 0
+
+
+def test_main_modules_have_examples():
+    assert {"__init__", "_keys", "_keyset", "_local", "_object", "_registry",
+            "_schema"} <= set(WITH_EXAMPLES)
 
 
 def public_names():
