@@ -677,8 +677,8 @@ Try and test
   demo-board       a program without an operating system on an emulated board;
                    BOARD=riscv64-virt or mps2-an385
   module-vm        build the modules of folder M= and load them in a virtual
-                   machine with two cards; RUN= command there, KERNEL=, EDU= cards,
-                   TIMEOUT= seconds
+                   machine with two cards; RUN= command there, KERNEL=6.1,
+                   6.12, debug or kcsan, EDU= cards, TIMEOUT= seconds
   bench            times, instructions and memory of calls and registrations,
                    here and, if installed, in PyTorch 1.13.1; SEED=
   bench-baseline   update the instruction counts with which make check compares
