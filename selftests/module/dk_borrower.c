@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_borrower: has its functions registered by dk_lender, and is unloaded without a word. With
- * init=1, it registers an array that the kernel frees when the init function has returned.
+ * withdraw=1, it withdraws them, but does not wait for their calls. With init=1, it registers an
+ * array that the kernel frees when the init function has returned.
  */
 #include <linux/module.h>
 
@@ -12,6 +13,10 @@ DK_OP(borrowed, "selftest::borrowed", (const struct dk_obj *x), (x), (x));
 static bool init;
 module_param(init, bool, 0400);
 MODULE_PARM_DESC(init, "register an array in init memory with a provider of this module");
+
+static bool withdraw;
+module_param(withdraw, bool, 0400);
+MODULE_PARM_DESC(withdraw, "withdraw the functions in the exit function");
 
 static int borrowed_cpu(struct dk_call *c, const struct dk_obj *x)
 {
@@ -40,6 +45,8 @@ module_init(borrower_init);
 
 static void __exit borrower_exit(void)
 {
+	if (withdraw)
+		dk_lender_withdraw(impls);
 	dk_provider_unregister(&borrower);
 }
 module_exit(borrower_exit);

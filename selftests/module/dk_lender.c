@@ -15,6 +15,12 @@ int dk_lender_register(struct dk_op_decl *decl, const struct dk_impl *impls, uns
 }
 EXPORT_SYMBOL_GPL(dk_lender_register);
 
+int dk_lender_withdraw(const struct dk_impl *impls)
+{
+	return dk_impls_withdraw(&lender, impls, NULL);
+}
+EXPORT_SYMBOL_GPL(dk_lender_withdraw);
+
 static int __init lender_init(void)
 {
 	return dk_provider_register(&lender, NULL);

@@ -16,7 +16,7 @@ need_module dispatchkey dk_forgetful dk_unfinished dk_lender dk_borrower
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 65
+plan 68
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -129,6 +129,11 @@ is "the log names the operator with the declaration of the unloaded driver" 1 \
 klog_mark
 ok "the driver can be loaded again, so its array and operator are not left" load dk_borrower
 ok "the driver can be unloaded again" unload dk_borrower
+klog_mark
+ok "a driver loads that withdraws its array" load dk_borrower withdraw=1
+ok "the driver that has not waited for its array's calls can be unloaded" unload dk_borrower
+is "the log names the provider whose calls may run in the unloaded driver" 1 \
+	"$(log_lines "$frees an array of provider lender:")"
 klog_mark
 ok "a driver loads that registers an array in init memory" load dk_borrower init=1
 is "the log names the provider with the array in init memory" 1 \

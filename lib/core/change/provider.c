@@ -217,7 +217,9 @@ bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void 
 	mutex_lock(&reg->lock);
 	found = dkc_left_by(reg, owns, owner, &left);
 	if (left.block) {
-		dkc_drain(left.prov, dkc_block_remove(left.block));
+		if (left.block->state <= DKC_LIVE)
+			dkc_block_remove(left.block);
+		dkc_drain(left.prov, left.block);
 	} else if (left.op) {
 		dkc_op_undefine(left.op, &ch);
 		dkc_change_force(&ch);

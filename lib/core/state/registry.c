@@ -234,6 +234,7 @@ static bool is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const vo
 	return !core->drained && owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
 }
 
+/* Returns a block whose array the owner has, and which is published or not drained yet; or NULL. */
 static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_fn owns,
 				     const void *owner)
 {
@@ -241,6 +242,11 @@ static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_f
 
 	while (b && !owns(owner, (uintptr_t)b->impls))
 		b = b->next;
+	if (b)
+		return b;
+	for (b = core->withdrawn; b; b = b->next)
+		if (b->state != DKC_DRAINED && owns(owner, (uintptr_t)b->impls))
+			break;
 	return b;
 }
 
