@@ -25,18 +25,25 @@ struct object {
 	uintptr_t begin;
 	uintptr_t end;
 	const char *name;	/* empty: the program itself */
+	bool no_cleanup;	/* the process exits, or exit_begins() could not be added */
+};
+
+/* A visit of unloaded() to a registry. Each visit counts as one in @visitors of the registry. */
+struct visit {
+	struct visit *next;
+	struct dk_registry *reg;
+	const void *thread;
 };
 
 /*
- * Protects the variables below except process_exits, and program once the constructor has set it.
- * exit_begins() reads exit_mark without it. Taken before a registry's lock.
+ * Protects the variables below, except program once the constructor has set it. Taken before a
+ * registry's lock.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects;
 static struct object program;
+static struct visit *visits;
 static struct dk_registry *registries;	/* linked by next_registry */
-static uintptr_t exit_mark;		/* the argument of the newest exit_begins() */
-static bool process_exits;
 static bool ended;			/* the library's destructor has run */
 
 static bool in_object(const void *data, uintptr_t address)
@@ -130,17 +137,36 @@ static void end_waits(struct dk_registry *reg)
 	}
 }
 
+/*
+ * Counts the visits of the caller, which may have forked in a listener. Other threads do not exist
+ * in the child. dkc_listeners_after_fork() has set the numbers of visitors before.
+ */
+static void count_visits(void)
+{
+	struct visit **p = &visits, *v;
+
+	while ((v = *p)) {
+		if (v->thread == dkc_self()) {
+			v->reg->visitors++;
+			p = &v->next;
+		} else {
+			*p = v->next;
+		}
+	}
+}
+
 void dkc_registries_after_fork(bool child)
 {
 	struct dk_registry *reg;
 
-	for (reg = registries; reg; reg = reg->next_registry) {
-		if (child) {
-			dkc_listeners_after_fork(reg);
-			end_waits(reg);
-		}
-		mutex_unlock(&reg->lock);
+	for (reg = child ? registries : NULL; reg; reg = reg->next_registry) {
+		dkc_listeners_after_fork(reg);
+		end_waits(reg);
 	}
+	if (child)
+		count_visits();
+	for (reg = registries; reg; reg = reg->next_registry)
+		mutex_unlock(&reg->lock);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -190,40 +216,56 @@ void dkc_registry_destroyed(struct dk_registry *reg)
 
 /* ---- cleanup ------------------------------------------------------------------ */
 
-static bool visit(struct dk_registry *reg, const struct object *obj)
+static bool has_left(struct dk_registry *reg, const struct object *obj)
 {
 	return dkc_registry_visit(reg, in_object, obj) ||
 	       dkc_listener_visit(reg, in_object, obj);
 }
 
 /*
- * Finds a registry in which something of the object is registered. The registry is not freed before
- * dkc_registry_visit_end().
+ * Begins a visit to a registry in which something of the object is registered. The registry is not
+ * freed before visit_end(). Returns false if there is no such registry.
  */
-static struct dk_registry *visit_one(const struct object *obj)
+static bool visit_one(const struct object *obj, struct visit *v)
 {
 	struct dk_registry *reg;
 
 	pthread_mutex_lock(&lock);
-	for (reg = registries; reg && !visit(reg, obj);)
+	for (reg = registries; reg && !has_left(reg, obj);)
 		reg = reg->next_registry;
+	if (reg) {
+		*v = (struct visit){ .next = visits, .reg = reg, .thread = dkc_self() };
+		visits = v;
+	}
 	pthread_mutex_unlock(&lock);
 	return reg;
 }
 
-/* True if this thread is inside a function of the object: waiting for it would never end. */
-static bool is_inside(struct dk_registry *reg, const struct object *obj)
+static void visit_end(const struct visit *v)
 {
-	const struct dkc_provider *core;
-	int err;
+	struct visit **p = &visits;
 
-	mutex_lock(&reg->lock);
-	err = dkc_may_unregister(NULL, NULL);
-	for (core = reg->providers; core && !err; core = core->next)
-		if (dkc_provider_uses(core, in_object, obj))
-			err = dkc_may_unregister(core, NULL);
-	mutex_unlock(&reg->lock);
-	return err;
+	pthread_mutex_lock(&lock);
+	while (*p != v)
+		p = &(*p)->next;
+	*p = v->next;
+	dkc_registry_visit_end(v->reg);
+	pthread_mutex_unlock(&lock);
+}
+
+/* True if unregistering what the object has left waits for this call. */
+static bool is_of_object(const struct dkc_inside *in, void *data)
+{
+	const struct dkc_block *b = dkc_block_of(in->reg);
+
+	return dkc_provider_is_owned(b->prov, in_object, data) ||
+	       in_object(data, (uintptr_t)b->impls);
+}
+
+/* True if this thread is inside such a call, or in a read-side section: a wait would never end. */
+static bool is_inside(struct object *obj)
+{
+	return dkc_may_unregister(NULL, NULL) || dkc_gate_mine(is_of_object, obj);
 }
 
 /* Copies the name of what the object has left, and sets *@what to what it is. */
@@ -243,31 +285,64 @@ static bool find_left(struct dk_registry *reg, const struct object *obj,
 }
 
 /*
+ * Unregisters the object's listeners, and waits until none is running. Returns false if this thread
+ * is inside one, which cannot be unregistered then.
+ */
+static bool unregister_listeners(struct dk_registry *reg, const struct object *obj)
+{
+	const struct timespec pause = { 0, 100000 };
+	int err;
+
+	while ((err = dkc_listener_unregister_owned(reg, in_object, obj)) != -ENOENT) {
+		if (err == -EDEADLK)
+			return false;
+		if (err == -EBUSY)
+			nanosleep(&pause, NULL);
+		else
+			fprintf(stderr,
+				"dispatchkey: %s was unloaded with a registered listener, which was unregistered\n",
+				obj->name);
+	}
+	return true;
+}
+
+/*
  * Unregisters what the object has left in a registry. Returns false if this thread is inside a
- * listener of the object, which cannot be unregistered then.
+ * listener of the object.
  */
 static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 {
+	bool removed = unregister_listeners(reg, obj);
 	char name[DK_NAME_MAX];
 	const char *what;
-	bool any = false;
 
-	for (; dkc_listener_unregister_owned(reg, in_object, obj); any = true)
-		fprintf(stderr,
-			"dispatchkey: %s was unloaded with a registered listener, which was unregistered\n",
-			obj->name);
-	for (; dkc_hooks_unregister_owned(reg, in_object, obj); any = true)
+	while (dkc_hooks_unregister_owned(reg, in_object, obj))
 		fprintf(stderr,
 			"dispatchkey: %s was unloaded with registered hooks, which were unregistered\n",
 			obj->name);
-	for (; find_left(reg, obj, name, &what); any |= dkc_owner_unregister(reg, in_object, obj))
+	for (; find_left(reg, obj, name, &what); dkc_owner_unregister(reg, in_object, obj))
 		fprintf(stderr, "dispatchkey: %s was unloaded with %s %s, which was unregistered\n",
 			obj->name, what, name);
-	/* another thread may have unregistered everything meanwhile */
-	if (any || !visit(reg, obj))
-		return true;
-	dkc_registry_visit_end(reg);
-	return false;
+	return removed;
+}
+
+/* A cancelled thread would keep its visit, and the linker's lock, which dlclose() holds. */
+static void unregister_all_left(struct object *obj)
+{
+	bool removed = true;
+	struct visit v;
+	int cancel;
+
+	dkc_cancel_off(&cancel);
+	while (removed && visit_one(obj, &v)) {
+		removed = !is_inside(obj) && unregister_left(v.reg, obj);
+		visit_end(&v);
+	}
+	if (!removed)
+		fprintf(stderr,
+			"dispatchkey: %s was unloaded by its own function: its registrations remain\n",
+			obj->name);
+	dkc_cancel_on(cancel);
 }
 
 static void object_free(struct object *obj)
@@ -282,48 +357,39 @@ static void object_free(struct object *obj)
 	kvfree(obj);
 }
 
-/* Called by dlclose() and by exit(). Does not unregister anything when the process exits. */
+/* ---- owners ------------------------------------------------------------------- */
+
+/* Called by exit(), directly before unloaded(), and by __cxa_finalize() in unloaded(). */
+static void exit_begins(void *data)
+{
+	struct object *obj;
+
+	pthread_mutex_lock(&lock);
+	for (obj = objects; obj && obj != data;)
+		obj = obj->next;
+	/* another thread may have freed it, at the end of dlclose() */
+	if (obj)
+		obj->no_cleanup = true;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Called by exit(), which has called exit_begins() before, and by dlclose(), which has not. */
 static void unloaded(void *data)
 {
 	struct object *obj = data;
-	struct dk_registry *reg;
-	bool removed = true;
 
-	while (!READ_ONCE(process_exits) && removed && (reg = visit_one(obj))) {
-		removed = !is_inside(reg, obj) && unregister_left(reg, obj);
-		dkc_registry_visit_end(reg);
+	if (!obj->no_cleanup) {
+		unregister_all_left(obj);
+		__cxa_finalize(obj);	/* removes exit_begins() */
 	}
-	if (!removed)
-		fprintf(stderr,
-			"dispatchkey: %s was unloaded by its own function: its registrations remain\n",
-			obj->name);
 	object_free(obj);
 }
 
-/* ---- owners ------------------------------------------------------------------- */
-
-/* Records that the process exits, if @mark is the newest mark. */
-static void exit_begins(void *mark)
-{
-	if ((uintptr_t)mark == exit_mark)
-		WRITE_ONCE(process_exits, true);
-}
-
 /*
- * exit() also calls the functions that were added with __cxa_atexit(), the newest first.
- * exit_begins() must be the newest one, so that it sets process_exits before unloaded() runs. So
- * each time unloaded() has been added, this function, with the lock held, adds exit_begins() again.
- * __cxa_finalize() removes the previous exit_begins(), but also calls it. That call does nothing,
- * because its mark is not the newest.
+ * exit() calls the functions that were added with __cxa_atexit(), the newest first. dlclose() calls
+ * only those that were added with the owner. If exit_begins() cannot be added, nothing is
+ * unregistered: exit() would otherwise wait for calls that never return.
  */
-static void register_exit(void)
-{
-	exit_mark++;
-	__cxa_finalize(&exit_mark);
-	__cxa_atexit(exit_begins, (void *)exit_mark, &exit_mark);
-}
-
-/* Called with the lock held. */
 static void object_add(const struct object *found)
 {
 	struct object *obj = kvzalloc(sizeof(*obj), GFP_KERNEL);
@@ -331,13 +397,14 @@ static void object_add(const struct object *found)
 	if (!obj)
 		return;
 	*obj = *found;
+	obj->no_cleanup = true;
 	if (__cxa_atexit(unloaded, obj, (void *)obj->owner)) {
 		kvfree(obj);
 		return;
 	}
+	obj->no_cleanup = __cxa_atexit(exit_begins, obj, obj);
 	obj->next = objects;
 	objects = obj;
-	register_exit();
 }
 
 /*

@@ -226,7 +226,7 @@ static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 
 /*
  * Other threads than the caller of fork() do not exist in the child, and cannot end their visits
- * and reports there. The caller visits the registry only if it reports a change.
+ * and reports there.
  */
 void dkc_listeners_after_fork(struct dk_registry *reg)
 {
@@ -325,11 +325,29 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
 	return err;
 }
 
+/* Removes a listener from the list. Does nothing if another caller has removed it. */
+static void listener_remove(struct dkc_listeners *ls, struct dk_listener *l)
+{
+	struct dk_listener **p = &ls->first;
+
+	while (*p && *p != l)
+		p = &(*p)->next;
+	if (!*p)
+		return;
+	*p = l->next;
+	ls->reg->num_held--;
+	clear_inside(l, LISTENS);
+}
+
+static bool is_running_here(const struct dkc_listeners *ls, const struct dk_listener *l)
+{
+	return ls->running == l && ls->reporter == dkc_self();
+}
+
 int dk_listener_unregister(struct dk_listener *listener)
 {
 	struct dkc_listeners *ls;
 	struct dk_registry *reg;
-	struct dk_listener **p;
 
 	if (!listener)
 		return 0;
@@ -341,54 +359,64 @@ int dk_listener_unregister(struct dk_listener *listener)
 		return 0;
 	reg = dkc_registry_locked(listener->registry);
 	ls = listeners_of(reg);
-	if (ls && ls->running == listener && ls->reporter == dkc_self()) {
+	if (ls && is_running_here(ls, listener)) {
 		mutex_unlock(&reg->lock);
 		return -EDEADLK;
 	}
-	if (ls) {
-		p = &ls->first;
-		while (*p && *p != listener)
-			p = &(*p)->next;
-		if (*p) {
-			*p = listener->next;
-			reg->num_held--;
-			clear_inside(listener, LISTENS);
-		}
-	}
+	if (ls)
+		listener_remove(ls, listener);
 	mutex_unlock(&reg->lock);
 	/* wait even if another caller has removed the listener: it may still be running */
 	dkc_wait_zero(&listener->inside);
 	return 0;
 }
 
-static struct dk_listener *listener_of(struct dk_registry *reg, dkc_owns_fn owns,
+static bool is_owned(const struct dk_listener *l, dkc_owns_fn owns, const void *owner)
+{
+	return l && (owns(owner, (uintptr_t)l->notify) || owns(owner, (uintptr_t)l));
+}
+
+/* Returns a registered listener of the owner or, if there is none, the running one; or NULL. */
+static struct dk_listener *listener_of(const struct dkc_listeners *ls, dkc_owns_fn owns,
 				       const void *owner)
 {
-	struct dkc_listeners *ls = listeners_of(reg);
-	struct dk_listener *l = ls ? ls->first : NULL;
+	struct dk_listener *l = ls->first;
 
-	while (l && !owns(owner, (uintptr_t)l->notify) && !owns(owner, (uintptr_t)l))
+	while (l && !is_owned(l, owns, owner))
 		l = l->next;
-	return l;
+	return l ? l : is_owned(ls->running, owns, owner) ? ls->running : NULL;
 }
 
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
+	struct dkc_listeners *ls;
 	bool has;
 
 	mutex_lock(&reg->lock);
-	has = listener_of(reg, owns, owner);
+	ls = listeners_of(reg);
+	has = ls && listener_of(ls, owns, owner);
 	reg->visitors += has;
 	mutex_unlock(&reg->lock);
 	return has;
 }
 
-bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
+int dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
+	struct dkc_listeners *ls;
 	struct dk_listener *l;
+	int err = -ENOENT;
 
 	mutex_lock(&reg->lock);
-	l = listener_of(reg, owns, owner);
+	ls = listeners_of(reg);
+	l = ls ? listener_of(ls, owns, owner) : NULL;
+	if (l && is_running_here(ls, l)) {
+		err = -EDEADLK;
+	} else if (l && is_listening(ls, l)) {
+		listener_remove(ls, l);
+		err = 0;
+	} else if (l) {
+		err = -EBUSY;
+	}
 	mutex_unlock(&reg->lock);
-	return l && !dk_listener_unregister(l);
+	return err;
 }

@@ -73,15 +73,20 @@ static inline const char *dkc_skip_space(const char *s)
 }
 
 /*
- * listener.c: returns true if a listener or its callback lies in @owner's memory. If it returns
- * true, the registry cannot be freed before dkc_registry_visit_end().
+ * listener.c: returns true if a listener that is registered or running, or its callback, lies in
+ * @owner's memory. If it returns true, the registry cannot be freed before
+ * dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /*
- * Unregisters one listener of @owner. Returns false if there is none, or if called by the listener.
+ * Unregisters one listener of @owner, without waiting for it. Returns 0; -EDEADLK if the caller
+ * runs inside it; -EBUSY if none is registered, but one is still running; -ENOENT if there is none.
  */
-bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
-/* Called in the child of fork(), with the lock held since before the fork. */
+int dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+/*
+ * Called in the child of fork(), with the lock held since before the fork. Sets the number of
+ * visitors to 1 if the caller has forked in a listener, else to 0.
+ */
 void dkc_listeners_after_fork(struct dk_registry *reg);
 
 /* query.c: true if the published table has a function, a fallthrough or an ambiguity at a slot. */

@@ -37,6 +37,7 @@ static int inside_here(struct dk_call *c, struct dk_obj *x, int (*what)(void *),
 
 static const struct dk_impl first[] = { DK_IMPL(work, DK_CPU, work_here) };
 static const struct dk_impl second[] = { DK_IMPL(inside, DK_CPU, inside_here) };
+static struct dk_impl third[] = { DK_IMPL(inside, DK_CUDA, inside_here) };
 
 static struct dk_provider prov = DK_PROVIDER("plugin");
 
@@ -134,10 +135,21 @@ static int begin_another(void)
 	return dk_provider_register(&another, NULL);
 }
 
+static int define_in(struct dk_registry *reg)
+{
+	static struct dk_provider there = DK_PROVIDER("there");
+	int err;
+
+	there.registry = reg;
+	err = dk_provider_register(&there, NULL);
+	return err ? err : dk_op_define(&there, &work_op, 0, NULL);
+}
+
 struct plugin plugin = {
 	.begin = begin, .end = end, .call = call, .own_thread = own_thread,
 	.fork_and_call = fork_and_call, .listen = listen_here,
-	.begin_another = begin_another,
+	.begin_another = begin_another, .notify = on_event, .array = third,
+	.define_in = define_in,
 };
 
 __attribute__((destructor)) static void unload(void)

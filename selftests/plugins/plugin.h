@@ -18,6 +18,10 @@ DK_OP(inside, "plugins::inside",
 #endif
 
 struct dk_deferred;
+struct dk_event;
+struct dk_impl;
+struct dk_listener;
+struct dk_registry;
 
 struct plugin {
 	/* registers two arrays of functions, which return @number; with @half, fails after one */
@@ -32,8 +36,14 @@ struct plugin {
 	int (*listen)(void);
 	/* registers another provider, without functions */
 	int (*begin_another)(void);
+	/* the function of the plugin's listener */
+	void (*notify)(struct dk_listener *l, const struct dk_event *event);
+	/* registers a provider and defines an operator in a registry */
+	int (*define_in)(struct dk_registry *reg);
 	/* called by the plugin's listener */
 	void (*on_event)(void);
+	/* an array of one function for plugins::inside, which no provider has registered */
+	struct dk_impl *array;
 	/* if set, calls that the plugin serves are deferred */
 	struct dk_deferred *token;
 	/* the last call that the plugin served took the slow path */

@@ -41,7 +41,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside after that: 0'
 
-plan 41
+plan 49
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "a plugin compiles with a copy of the library" c -shared -fPIC "$st_here/plugin.c" \
@@ -356,6 +356,56 @@ end: 0
 dispatchkey: $plugin was unloaded with registered hooks, which were unregistered
 dispatchkey: $plugin was unloaded by its own function: its registrations remain
 closed: 0
+END
+
+# ---- dlclose() while something else goes on --------------------------------------------
+
+ok "a program that closes plugins compiles" c "$st_here/closing.c" -o "$st_tmp/closing" "${shared[@]}"
+removed="dispatchkey: $plugin was unloaded with provider plugin, which was unregistered"
+array="dispatchkey: $plugin was unloaded with an array of provider host, which was unregistered"
+ok "dlclose() waits for a call of the plugin's array, which the host has withdrawn" \
+	sees closing array "$plugin" <<END
+$removed
+$array
+returned: 1
+unregister: 0
+END
+ok "dlclose() waits for a call of the plugin's array after unregistering the host has timed out" \
+	sees closing "array after a timeout" "$plugin" <<END
+unregister: -110
+$removed
+$array
+returned: 1
+unregister: 0
+END
+ok "dlclose() waits for a running function of a listener that is being unregistered" \
+	sees closing listener "$plugin" <<END
+$removed
+returned: 1
+END
+ok "a function of the host closes a plugin whose array the host has withdrawn" \
+	sees closing host "$plugin" <<END
+$removed
+$array
+call: 0
+call: -38
+END
+ok "a listener can fork during dlclose()" sees closing fork "$plugin" <<END
+dispatchkey: $plugin was unloaded with provider there, which was unregistered
+child: free: 0
+parent: free: 0
+status: 0
+END
+ok "a thread is cancelled in dlclose()" sees closing cancel "$plugin" <<END
+$removed
+returned: 1
+unregister: 0
+opens again: 1
+END
+ok "a plugin is closed by a function of atexit(), after another one was loaded" \
+	sees closing exit "$plugin" "$st_tmp/again.so" <<END
+$removed
+call: -38
 END
 
 finish

@@ -229,12 +229,15 @@ __u64 dk_registry_generation(struct dk_registry *reg)
 	return generation;
 }
 
-static bool is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
+bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
 {
 	return !core->drained && owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
 }
 
-/* Returns a block whose array the owner has, and which is published or not drained yet; or NULL. */
+/*
+ * Returns a block whose array is in the owner's memory: a published one, or a withdrawn one whose
+ * calls may still be running. Returns NULL if there is none.
+ */
 static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_fn owns,
 				     const void *owner)
 {
@@ -250,12 +253,6 @@ static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_f
 	return b;
 }
 
-bool dkc_provider_uses(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
-{
-	dkc_assert_writer(core->reg);
-	return is_owned(core, owns, owner) || owned_block(core, owns, owner);
-}
-
 bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 		 struct dkc_left *left)
 {
@@ -264,7 +261,7 @@ bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 	dkc_assert_writer(reg);
 	*left = (struct dkc_left){ .prov = reg->providers };
 	for (; left->prov; left->prov = left->prov->next) {
-		if (is_owned(left->prov, owns, owner))
+		if (dkc_provider_is_owned(left->prov, owns, owner))
 			return true;
 		left->block = owned_block(left->prov, owns, owner);
 		if (left->block)

@@ -154,8 +154,8 @@ struct dkc_left {
  */
 bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 		 struct dkc_left *left);
-/* True if the owner has left the provider or one of its arrays. The caller must hold the lock. */
-bool dkc_provider_uses(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
+/* True if the owner has left the provider, which is not drained yet. */
+bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
 /*
  * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL: hooks whose struct or functions are in
  * the owner's memory. The caller must hold the lock.
