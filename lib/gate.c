@@ -36,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,9 +108,8 @@ static struct dk_deferred *deferred_calls;
 static struct dkc_replaced *replacing;	/* tables whose grace period has not ended */
 static struct dkc_replaced in_use;	/* tables that calls still used after the grace period */
 static unsigned int num_outliving;	/* records for which thread_exit() will not run again */
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static int key_error;
+static pthread_key_t key;		/* of thread_exit() */
+static bool has_key;
 static struct gate_overflow *mine_at_fork;
 static sigset_t mask_at_fork;
 
@@ -175,19 +175,9 @@ static void overflow_del(struct gate_overflow *d)
 		next->prev = prev;
 }
 
-/*
- * Moves a record to @removed, and drops the overflow calls of the thread. Called with both locks
- * held.
- */
+/* Moves a record to @removed. No call of its thread is in a list. Called with both locks held. */
 static void record_remove(struct gate_record *r, struct gate_record **removed)
 {
-	struct gate_overflow *d, *next;
-
-	for (d = overflow_calls; d; d = next) {
-		next = d->next;
-		if (d->record == r)
-			overflow_del(d);
-	}
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
@@ -277,14 +267,14 @@ static COLD void thread_exit(void *data)
 
 /*
  * True if the thread of a record is known to have ended. The kernel may have given the thread's ID
- * to another thread. The caller has no record yet, so a record with the caller's ID belongs to a
- * thread that has ended.
+ * to another thread. If that is the caller, it has another record, or none yet.
  */
 static bool has_ended(const struct gate_record *r)
 {
 	int saved = errno;
-	bool ended = r->tid == gettid() ||
-		     (syscall(SYS_tgkill, getpid(), r->tid, 0) && errno == ESRCH);
+	bool ended = r != dkc_gate_self &&
+		     (r->tid == gettid() ||
+		      (syscall(SYS_tgkill, getpid(), r->tid, 0) && errno == ESRCH));
 
 	errno = saved;
 	return ended;
@@ -306,9 +296,12 @@ static void remove_outliving(struct gate_record **removed)
 	}
 }
 
-static void key_make(void)
+/* Called with threads_lock held. If there is no free key, the next call tries again. */
+static bool key_set(struct gate_record *r)
 {
-	key_error = pthread_key_create(&key, thread_exit);
+	if (!has_key)
+		has_key = !pthread_key_create(&key, thread_exit);
+	return has_key && !pthread_setspecific(key, r);
 }
 
 COLD int dkc_gate_thread_init(void)
@@ -318,18 +311,15 @@ COLD int dkc_gate_thread_init(void)
 
 	if (dkc_gate_self)
 		return 0;
-	pthread_once(&key_once, key_make);
-	if (key_error)
-		return -ENOMEM;
 	r = kvzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r)
 		return -ENOMEM;
-	if (pthread_setspecific(key, r)) {
+	dkc_threads_lock(&mask);
+	if (!key_set(r)) {
+		dkc_threads_unlock(&mask);
 		kvfree(r);
 		return -ENOMEM;
 	}
-
-	dkc_threads_lock(&mask);
 	dkc_counts_alloc(&r->counts);
 	dkc_gate_lock(&inner);
 	remove_outliving(&removed);
@@ -378,16 +368,48 @@ COLD void dkc_gate_set_reader(struct urcu_bp_reader *const *reader)
 	dkc_gate_unlock(&mask);
 }
 
+/*
+ * Copies *@r->reader. Returns false if the memory of the thread is unmapped, which may happen at
+ * any time: if a thread has made its first call in the last round of destructors, it ends without
+ * thread_exit().
+ */
+static bool read_reader(const struct gate_record *r, struct urcu_bp_reader **reader)
+{
+	const struct iovec to = { reader, sizeof(*reader) };
+	const struct iovec from = { (void *)r->reader, sizeof(*reader) };
+	int saved = errno, err = 0;
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0)
+		err = errno;
+	errno = saved;
+	/* a seccomp filter may forbid the system call */
+	if (err && err != EFAULT)
+		*reader = READ_ONCE(*r->reader);
+	return err != EFAULT;
+}
+
+/* True if liburcu knew the thread when the record was made, and has removed it since. */
+static bool is_removed(struct gate_record *r)
+{
+	struct urcu_bp_reader *reader;
+
+	if (has_ended(r) || !read_reader(r, &reader)) {
+		record_outlives(r);
+		return false;
+	}
+	return !reader;
+}
+
 COLD bool dkc_gate_any_removed(void)
 {
-	const struct gate_record *r;
+	struct gate_record *r;
 	bool found = false;
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
 	/* examine only threads with a record: the memory of other threads may be freed */
 	for (r = records; r && !found; r = r->next)
-		found = r->reader && !READ_ONCE(*r->reader);
+		found = r->reader && is_removed(r);
 	dkc_gate_unlock(&mask);
 	return found;
 }
@@ -541,6 +563,16 @@ static void describe_slot(const void *const *slot, char *text, size_t size)
 		describe_other_thread(&in, text, size);
 }
 
+/* False if the record was freed, because its thread has ended or does not exist in this child. */
+static bool is_record(const struct gate_record *of_call)
+{
+	const struct gate_record *r = records;
+
+	while (r && r != of_call)
+		r = r->next;
+	return r;
+}
+
 /*
  * Leaves an overflow call. If the call was entered on another thread or was already left, reports
  * this mistake instead. May run in a signal handler.
@@ -564,7 +596,7 @@ static COLD void leave_slowly(u64 *storage)
 	} else if (d->record == dkc_gate_self) {
 		overflow_del(d);
 		storage[0] = LEFT;
-	} else {
+	} else if (is_record(d->record)) {
 		in.task = d->record;
 		inside(&in, d->reg, d->op);
 		describe_other_thread(&in, text, sizeof(text));

@@ -44,13 +44,17 @@ static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 static void read_environment(void)
 {
 	const char *value = getenv("DK_TRACE");
+	int cancel;
 
 	if (!value || !strcmp(value, "0"))
 		return;
 	enabled = !strcmp(value, "1");
-	if (!enabled)
-		fprintf(stderr, "dispatchkey: DK_TRACE=\"%.100s\" is ignored: "
-			"use 0 or 1\n", value);
+	if (enabled)
+		return;
+	/* a cancelled thread would keep the lock of the default registry */
+	dkc_cancel_off(&cancel);
+	fprintf(stderr, "dispatchkey: DK_TRACE=\"%.100s\" is ignored: use 0 or 1\n", value);
+	dkc_cancel_on(cancel);
 }
 
 void dkc_registry_created(struct dk_registry *reg)

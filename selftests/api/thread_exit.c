@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <urcu-bp.h>
@@ -65,6 +66,7 @@ struct thread_calls {
 	bool leaves_at_end;		/* whether a destructor leaves the calls */
 	bool calls_before;		/* whether the thread makes one other call before @calls */
 	pthread_key_t key;
+	pid_t tid;
 	unsigned int rounds;	/* of destructors before the calls are left */
 	int error;
 	unsigned int inside_at_end;
@@ -268,12 +270,22 @@ static void call_slowly_in_destructor(void *data)
 		dk_call_leave(&f);
 }
 
+static void *enter_and_end_with_tid(void *data)
+{
+	struct thread_calls *v = data;
+
+	v->tid = gettid();
+	return enter_and_end(v);
+}
+
 /*
  * A destructor makes a call in one of the last rounds. After that the stack of the thread is
  * unmapped, with its thread-local variables. fork() must not read them.
  */
-static void destructor_calls_before_a_fork(unsigned int rounds, unsigned int depth)
+static void destructor_calls_before_a_fork(unsigned int rounds, unsigned int depth,
+					   bool calls_before)
 {
+	long before = dk_test_allocs();
 	struct thread_calls *v = thread_calls_new(depth);
 	size_t size = 1 << 20;
 	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -281,24 +293,29 @@ static void destructor_calls_before_a_fork(unsigned int rounds, unsigned int dep
 	pthread_t thread;
 
 	v->leaves_at_end = true;
-	v->calls_before = true;
+	v->calls_before = calls_before;
 	v->rounds = rounds;
 	CHECK_OK(pthread_key_create(&v->key, call_slowly_in_destructor));
 	pthread_attr_init(&attr);
 	CHECK_OK(pthread_attr_setstack(&attr, stack, size));
-	CHECK_OK(pthread_create(&thread, &attr, enter_and_end, v));
+	CHECK_OK(pthread_create(&thread, &attr, enter_and_end_with_tid, v));
 	pthread_join(thread, NULL);
 	pthread_attr_destroy(&attr);
 	munmap(stack, size);
 	CHECK_OK(v->error);
 	t_in_child(nothing);
 	pthread_key_delete(v->key);
+	/* a thread that was joined can exist in the kernel a little longer */
+	while (!syscall(SYS_tgkill, getpid(), v->tid, 0))
+		w_sleep_us(100);
 	t_free(v);
+	first_call_of_another_thread();
+	CHECK_INT(dk_test_allocs(), before);
 }
 
 static void destructors_call_before_a_fork(void)
 {
-	unsigned int rounds, depth;
+	unsigned int rounds;
 
 #ifdef DKC_TSAN
 	t_skip("ThreadSanitizer ends the thread before the last rounds of destructors");
@@ -306,9 +323,12 @@ static void destructors_call_before_a_fork(void)
 #endif
 	begin();
 	t_first_call();
-	for (rounds = 0; rounds < PTHREAD_DESTRUCTOR_ITERATIONS; rounds++)
-		for (depth = 0; depth < 2; depth++)
-			destructor_calls_before_a_fork(rounds, depth);
+	first_call_of_another_thread();
+	for (rounds = 0; rounds < PTHREAD_DESTRUCTOR_ITERATIONS; rounds++) {
+		destructor_calls_before_a_fork(rounds, 0, false);
+		destructor_calls_before_a_fork(rounds, 0, true);
+		destructor_calls_before_a_fork(rounds, 1, true);
+	}
 	end();
 }
 
@@ -635,6 +655,56 @@ static int unregister_in_child(void)
 	return dk_provider_unregister_timeout(prov, 10000, NULL) || prov->core;
 }
 
+static struct thread_calls *of_another;
+static bool is_forked;
+
+static void *stay_until_forked(void *data)
+{
+	enter(data);
+	w_store_release(of_another, data);
+	while (!w_load_acquire(is_forked))
+		w_sleep_us(100);
+	leave(data);
+	return NULL;
+}
+
+static void leave_all(void *data)
+{
+	leave(data);
+}
+
+static int leave_in_child(void)
+{
+	char text[1024];
+
+	t_capture_stderr(text, sizeof(text), leave_all, of_another);
+	return text[0] != 0;
+}
+
+/*
+ * The child tries to leave calls of a thread that does not exist there. The memory of that thread
+ * was freed.
+ */
+static void child_cannot_leave_calls_of_another_thread(void)
+{
+	struct thread_calls *v = thread_calls_new(DEEP);
+	pthread_t thread;
+
+	begin();
+	t_first_call();
+	is_forked = false;
+	of_another = NULL;
+	CHECK_OK(pthread_create(&thread, NULL, stay_until_forked, v));
+	while (!w_load_acquire(of_another))
+		w_sleep_us(100);
+	t_in_child(leave_in_child);
+	w_store_release(is_forked, true);
+	pthread_join(thread, NULL);
+	CHECK_OK(v->error);
+	end();
+	t_free(v);
+}
+
 /* The thread that waits for the grace period does not exist in the child. */
 static void fork_in_a_grace_period(void)
 {
@@ -664,6 +734,7 @@ T_SUITE(thread_exit,
 	T(destructor_calls_without_a_record),
 	T(last_destructor_round_leaves_calls),
 	T(destructors_call_before_a_fork),
+	T(child_cannot_leave_calls_of_another_thread),
 	T(thread_ends_inside_calls),
 	T(first_call_ends_with_its_thread),
 	T(call_is_left_after_longjmp),

@@ -41,7 +41,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside after that: 0'
 
-plan 49
+plan 52
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "a plugin compiles with a copy of the library" c -shared -fPIC "$st_here/plugin.c" \
@@ -90,6 +90,23 @@ ok "after fork(), children can start threads with two copies of the library" \
 begin: 0
 end: 0
 END
+
+# ---- the first call ---------------------------------------------------------------------
+
+ok "a program that makes a first call compiles" \
+	c "$st_here/first.c" -o "$st_tmp/first" "${shared[@]}"
+ok "a call succeeds after another failed because there was no key for its thread" \
+	sees first "without keys" <<END
+without keys: -12
+call: 1
+END
+export DK_TRACE=yes
+ok "a call succeeds after the first thread was cancelled during a message" \
+	sees first canceled <<END
+dispatchkey: DK_TRACE="yes" is ignored: use 0 or 1
+call: 1
+END
+unset DK_TRACE
 
 # ---- a program that does not link the library -------------------------------------------
 
