@@ -454,6 +454,32 @@ static void token_that_is_initialized_again_is_refused(void)
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
+/*
+ * The token of the older of two deferred calls is initialized and used again. This damages the
+ * list of deferred calls, but a wait for other calls must still end.
+ */
+static void damaged_list_ends(void)
+{
+	static struct job younger;
+
+	setup();
+	memset(&younger, 0, sizeof(younger));
+	dk_deferred_init(&younger.token);
+	submit_job(sleepable, cpu);
+	CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &younger));
+	CHECK_OK(younger.err);
+	dk_deferred_init(&job.token);
+	submit_job(sleepable, cpu);
+	CHECK_OK(dk_device_set_online_timeout(t_reg, v_card, 0, V_LONG_MS, &t_why));
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_OK(dk_call_complete(&younger.token, 0));
+	/* one token is left in the list: using it repairs the list */
+	CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &job));
+	CHECK_INT(job.err, -EBUSY);
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_OK(dk_provider_unregister(&v_guest));
+}
+
 #define JOBS	50
 
 /* The calls are completed in another order than they were made. */
@@ -496,4 +522,5 @@ T_SUITE(deferred,
 	T(two_threads_complete_the_call),
 	T(token_must_be_initialized_and_unused),
 	T(token_that_is_initialized_again_is_refused),
+	T(damaged_list_ends),
 	T(many_calls_are_deferred_at_once));

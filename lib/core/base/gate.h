@@ -86,16 +86,23 @@ static inline void dkc_deferred_unlink(struct dk_deferred *d)
  */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
-/* Called with the list's lock held. */
+/*
+ * Called with the list's lock held. If a caller has initialized a token in the list by mistake, and
+ * used it again, the list may be a cycle. So this function remembers every element whose number is
+ * a power of two, and ends when it meets the last one again.
+ */
 static inline bool dkc_deferred_any(const struct dk_deferred *list, dkc_inside_fn match, void *data)
 {
-	const struct dk_deferred *d;
+	const struct dk_deferred *d, *last = NULL;
 	bool found = false;
+	u32 n = 1;
 
-	for (d = list; d && !found; d = d->next) {
+	for (d = list; d && d != last && !found; d = d->next, n++) {
 		const struct dkc_inside in = { .prov = d->prov, .reg = d->reg, .deferred = d };
 
 		found = match(&in, data);
+		if (!(n & (n - 1)))
+			last = d;
 	}
 	return found;
 }
