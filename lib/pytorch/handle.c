@@ -192,7 +192,7 @@ void dkc_entry_withdraw(struct dkc_entry *e, struct dkc_change *ch)
 		e->next->link = e->link;
 	else
 		l->last = e->link;
-	if (e->handle && l->prov->pub)
+	if (e->handle && !l->prov->pub_lost)
 		e->handle->core = NULL;
 	if (e->defines) {
 		op = dkc_op_find(l->prov->reg, e->decl.name);

@@ -97,7 +97,7 @@ static void library_withdraw(struct dkc_library *l, struct dkc_change *ch)
 	while (*p != l)
 		p = &(*p)->next;
 	*p = l->next;
-	if (l->prov->pub)
+	if (!l->prov->pub_lost)
 		l->pub->core = NULL;
 	kvfree(l);
 }

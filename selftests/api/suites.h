@@ -70,6 +70,7 @@
 	user(fast_path)							\
 	user(threads)							\
 	user(two_waits)							\
+	user(owners)							\
 	user(fork)							\
 	user(cancellation)						\
 	user(thread_exit)						\

@@ -310,7 +310,7 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
  */
 static void unregistered(struct dkc_provider *core)
 {
-	if (core->pub)
+	if (core->pub && !core->pub_lost)
 		/* pairs with smp_load_acquire() in dkc_provider_lock_unregistering() */
 		smp_store_release(&core->pub->core, NULL);
 	core->pub = NULL;

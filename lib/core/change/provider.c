@@ -77,7 +77,7 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core, stru
 	reg = dkc_registry_locked(prov->registry);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
-	*core = prov->core;
+	*core = READ_ONCE(prov->core) ? dkc_provider_find(reg, prov) : NULL;
 	if (*core && !(*core)->unregistering && !reg->shutdown)
 		return dkc_accept(why);
 	reason = reg->shutdown ? DK_WHY_SHUTDOWN :
@@ -193,6 +193,8 @@ static int lock_and_unregister(struct dk_provider *prov, u64 deadline, struct dk
 	if (!core)
 		return err;
 	reg = core->reg;
+	/* the caller keeps the struct until this returns 0 */
+	core->pub_lost = false;
 	err = unregister(core, deadline, why);
 	dkc_registry_unlock(reg);
 	return err;
@@ -224,7 +226,8 @@ bool dkc_owner_unregister(struct dk_registry *reg, dkc_owns_fn owns, const void 
 		dkc_op_undefine(left.op, &ch);
 		dkc_change_force(&ch);
 	} else if (found) {
-		left.prov->pub = NULL;
+		/* a caller that has begun to unregister the provider keeps the struct */
+		left.prov->pub_lost |= !left.prov->unregistering;
 		unregister(left.prov, 0, NULL);
 	}
 	dkc_registry_unlock(reg);

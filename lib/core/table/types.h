@@ -356,7 +356,8 @@ struct dkc_provider {
 	struct dkc_provider *next;
 	u64 number;			/* in the order of registration */
 	struct dk_registry *reg;
-	struct dk_provider *pub;	/* NULL: the struct may already be freed */
+	struct dk_provider *pub;	/* NULL after the provider is unregistered */
+	bool pub_lost;			/* @pub may already be freed: only compare its address */
 	void *priv;
 	void *owner;
 	struct dkc_block *blocks;
