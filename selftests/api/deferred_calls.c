@@ -259,6 +259,16 @@ static void report_of_a_long_name_is_cut(void)
 	CHECK(strstr(t_why.name, " ms"));
 }
 
+/* The time in the reason has 32 bits: a longer one is shown as the largest number. */
+static void report_of_a_long_time(void)
+{
+	setup();
+	CHECK_OK(queue_at(op_queue, &dk_local_default, &cpu, &job));
+	job.token.since -= 1ULL << 32;
+	check_guest_waits_for_job("deferred::queue");
+	CHECK(strstr(t_why.name, " 4294967295 ms"));
+}
+
 static void report_of_a_long_device_name_is_cut(void)
 {
 	queue_long_names("a_device_with_a_long_name");
@@ -279,4 +289,5 @@ T_SUITE(deferred_calls,
 	T(call_is_deferred_by_two_tokens),
 	T(call_of_a_replaced_function_stays_deferred),
 	T(report_of_a_long_name_is_cut),
+	T(report_of_a_long_time),
 	T(report_of_a_long_device_name_is_cut));

@@ -203,6 +203,10 @@ like "device set offline succeeds after the call has returned, and names the uns
 device crowd000 is offline; crowd::one at crowd has no other function for this device" "$? $(cat "$st_tmp/second")"
 says "the device is brought online after its call has returned" 0 \
 	"device crowd000 is online" device set crowd000 online
+tracing=/sys/kernel/tracing
+[ -e $tracing/events ] || mount -t tracefs tracefs $tracing
+: >$tracing/trace
+echo 1 >$tracing/events/dispatchkey/dk_drain/enable
 ok "another call for the device runs" sh -c "echo 1 >$crowd/stay"
 asked_in "$st_tmp/third"
 says "another dkctl brings the device online" 0 \
@@ -211,6 +215,9 @@ wait $asked
 like "device set offline fails if the device is brought online before its calls return" \
 	"4 *went offline, but was brought online again before its calls returned" \
 	"$? $(cat "$st_tmp/third")"
+echo 0 >$tracing/events/dispatchkey/dk_drain/enable
+is "dk_drain shows that all waits ended with a running call" "provider=crowd end inside" \
+	"$(grep -o 'provider=crowd end.*' $tracing/trace | sort -u)"
 ok "the second running call returns" sh -c "echo 0 >$crowd/stay"
 
 # ---- a provider that is unregistered while a call stays inside ----------------------------

@@ -192,7 +192,7 @@ static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text
 	dkc_put(&put, "[");
 	dkc_put_dec(&put, in.thread);
 	dkc_put(&put, "] ");
-	dkc_put_dec(&put, in.ms);
+	dkc_put_dec(&put, in.ms < ~0U ? in.ms : ~0U);
 	dkc_put(&put, " ms");
 	dkc_put_end(&put);
 	return true;
@@ -384,8 +384,8 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	 */
 	if (!empty && !core->drained)
 		err = report_inside(t, why);
-	dkc_trace(drain, core, false, unregisters, !err);
 	t->canceled = is_canceled(t);
+	dkc_trace(drain, core, false, unregisters, !err && !t->canceled);
 	if (t->since && !t->canceled)
 		t->since->over = t->over;
 	if (!err) {
