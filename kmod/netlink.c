@@ -125,6 +125,12 @@ int dk_nl_message_end(struct sk_buff *skb, void *header, int err)
 	return err;
 }
 
+void dk_nl_dump_compare(struct netlink_callback *cb)
+{
+	cb->prev_seq = cb->prev_seq ?: cb->seq;
+	cb->seq = dk_nl_dump_seq(dk_registry_generation(NULL));
+}
+
 int dk_nl_dump_end(struct sk_buff *skb, int err)
 {
 	/* a message that does not fit an empty buffer is an error */
@@ -358,6 +364,7 @@ int dispatchkey_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback
 		err = dk_nl_message_end(skb, header, header ? fill_limit(skb, &limit) : -EMSGSIZE);
 		*next += !err;
 	}
+	dk_nl_dump_compare(cb);
 	return dk_nl_dump_end(skb, err);
 }
 

@@ -62,6 +62,12 @@ void *dk_nl_message_begin(struct sk_buff *skb, struct netlink_callback *cb);
 /* Ends the message at @header, which may be NULL, or removes it if @err is set. Returns @err. */
 int dk_nl_message_end(struct sk_buff *skb, void *header, int err);
 /*
+ * Called at the end of a part whose elements were read with one hold of the lock each. If the
+ * registry has changed during the part, the next message has NLM_F_DUMP_INTR, which may be the
+ * NLMSG_DONE of an empty dump.
+ */
+void dk_nl_dump_compare(struct netlink_callback *cb);
+/*
  * Ends a part of a dump. Returns what a dumpit callback returns. @err is -EMSGSIZE if the buffer is
  * full.
  */

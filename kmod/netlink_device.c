@@ -86,6 +86,7 @@ int dispatchkey_nl_backend_get_dumpit(struct sk_buff *skb, struct netlink_callba
 					header ? fill_backend(skb, &backend) : -EMSGSIZE);
 		*last += !err;
 	}
+	dk_nl_dump_compare(cb);
 	return dk_nl_dump_end(skb, err);
 }
 
@@ -174,6 +175,7 @@ int dispatchkey_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callbac
 		if (!err)
 			*last = device.number;
 	}
+	dk_nl_dump_compare(cb);
 	return dk_nl_dump_end(skb, err);
 }
 
@@ -358,5 +360,6 @@ int dispatchkey_nl_provider_get_dumpit(struct sk_buff *skb, struct netlink_callb
 		if (!err)
 			*last = prov.number;
 	}
+	dk_nl_dump_compare(cb);
 	return dk_nl_dump_end(skb, err);
 }

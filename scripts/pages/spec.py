@@ -134,8 +134,8 @@ class Protocol:
              "do not send the attribute if the request is for a dump. Generic netlink itself "
              "refuses with ``EPERM`` a change without ``CAP_NET_ADMIN``, and with "
              "``EOPNOTSUPP`` an unknown command; these refusals have no message. If the registry "
-             "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``; repeat it to "
-             "get a consistent state."),
+             "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``, perhaps only in "
+             "``NLMSG_DONE``; repeat it to get a consistent state."),
             ("para", "The kernel sends up to 32 KiB at once, so a shorter receive buffer may "
              "truncate an answer."),
             ("section", "Operations"),

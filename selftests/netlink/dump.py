@@ -329,6 +329,28 @@ def while_changing(tap, family, seconds):
               ours(family.whole("op-get")))
 
 
+def empty_while_changing(tap, family):
+    """A dump without messages is marked, too, if a change is made while it is searched."""
+    child = os.fork()
+    if not child:
+        while True:
+            crowd("ops", MANY_OPS + 1)
+            crowd("ops", MANY_OPS)
+    devices = interrupted = 0
+    end = time.monotonic() + 60
+    try:
+        while not interrupted and time.monotonic() < end:
+            answer = family.ask("device-get", {"backend": 2}, True)
+            devices += len(answer.decoded)
+            interrupted += answer.interrupted
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    tap.equal("a dump of the devices of a backend without devices is empty", 0, devices)
+    tap.ok("such a dump is marked as interrupted by a change during the search", interrupted)
+    crowd("ops", MANY_OPS)
+
+
 def dump_as_nobody(family, told):
     """Dumps the counters as another user. Tells that the dump begins, and its result."""
     try:
@@ -390,12 +412,13 @@ def very_many(tap, family, n):
 
 
 def main():
-    tap = genl.Tap(112)
+    tap = genl.Tap(115)
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
     for part in (in_pieces, complete, filters, one_change, lost_device, unseen_change,
-                 each_once, of_one_name, many_providers, very_long, restricted):
+                 each_once, of_one_name, many_providers, very_long, empty_while_changing,
+                 restricted):
         tap.attempt(f"{part.__name__}: all requests are answered", part, tap, family)
     tap.attempt("dumps during changes: all requests are answered", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
