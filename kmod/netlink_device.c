@@ -198,11 +198,11 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 {
 	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
 	struct dkc_switch s = { .is_device = c->is_device, .why = &why, .inside = &inside };
-	struct nlattr **attrs = info->attrs, *bad;
+	struct nlattr **attrs = info->attrs, *bad, *name = attrs[c->name];
 	struct sk_buff *skb;
 	int err;
 
-	err = c->find(attrs[c->number], attrs[c->name], info->extack, &s.number);
+	err = c->find(attrs[c->number], name, info->extack, &s.number);
 	if (!err)
 		err = dk_nl_require(info->extack, attrs, c->state, "the new state is missing");
 	if (err)
@@ -211,11 +211,14 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
+	/* the name may belong to another backend by now; numbers of devices are not used again */
+	s.backend_name = name && !c->is_device ? nla_data(name) : NULL;
 	s.online = nla_get_u8(attrs[c->state]) == DK_NL_STATE_ONLINE;
 	s.deadline = dkc_now() + DRAIN_TIMEOUT_MS;
 	err = dkc_set_online(&s);
 	if (err && err != -ETIMEDOUT) {
-		bad = why.reason == DK_WHY_NO_DEVICE ? attrs[c->number] : NULL;
+		bad = why.reason == DK_WHY_NO_DEVICE ? attrs[c->number] :
+		      why.reason == DK_WHY_NO_BACKEND ? name : NULL;
 		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, bad, why.text, err));
 	}
 	if (dk_nl_put_u32(skb, c->number, s.number) || dk_nl_put_text(skb, c->name, s.name) ||

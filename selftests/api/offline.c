@@ -7,6 +7,10 @@
 #include "test.h"
 #include "../world.h"
 
+#if !T_KERNEL
+#include "core/change/change.h"
+#endif
+
 static struct dk_provider host, one, two;
 static struct dk_op_decl decl;
 static struct dk_op *op;
@@ -376,6 +380,33 @@ static void no_table_for_an_offline_device(void)
 	CHECK_INT(call_with(on(card, false)), 3);
 }
 
+#if !T_KERNEL
+/*
+ * The netlink family looks up the number of a backend by its name, and then takes the lock again.
+ * The name may belong to no backend, or to another one, by then.
+ */
+static void name_of_another_backend(void)
+{
+	struct dkc_switch s = { .backend_name = "edu", .why = &t_why };
+
+	setup(0, true);
+	s.reg = t_reg;
+	s.number = backend;
+	CHECK_OK(dkc_set_online(&s));
+	CHECK_INT(dk_backend_is_online(t_reg, backend), 0);
+	s.online = true;
+	CHECK_OK(dkc_set_online(&s));
+	s.online = false;
+	s.backend_name = "xpu2";
+	CHECK_INT(dkc_set_online(&s), -ENOENT);
+	CHECK_INT(t_why.reason, DK_WHY_NO_BACKEND);
+	CHECK_STR(t_why.name, "xpu2");
+	s.backend_name = "CUDA";
+	CHECK_INT(dkc_set_online(&s), -ENOENT);
+	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
+}
+#endif
+
 T_SUITE(offline,
 	T(offline_functions_do_not_serve),
 	T(offline_functions_do_not_serve_by_the_rules),
@@ -392,4 +423,7 @@ T_SUITE(offline,
 	T(no_such_backend),
 	T(no_such_device),
 	T(device_is_offline_before_tables_change),
+#if !T_KERNEL
+	T(name_of_another_backend),
+#endif
 	T(explanation_lists_offline_functions));

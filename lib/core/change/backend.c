@@ -22,6 +22,15 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 	return 0;
 }
 
+unsigned int dkc_backend_named(const struct dk_registry *reg, const char *name)
+{
+	unsigned int b;
+
+	dkc_assert_writer(reg);
+	b = backend_named(reg, name, true);
+	return b ? b : backend_named(reg, name, false);
+}
+
 /*
  * True if a key or backend has the name, in upper or lower case, or if a parser would accept it as
  * the name of a key or backend.
@@ -226,10 +235,8 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	b = backend_named(reg, name, true);
+	b = dkc_backend_named(reg, name);
 	mutex_unlock(&reg->lock);
-	if (!b)
-		b = backend_named(reg, name, false);
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	if (backend)

@@ -183,7 +183,8 @@ struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);
 void dkc_device_publish(struct dkc_device *dev);
 void dkc_device_remove(struct dkc_device *dev);
 
-/* backend.c */
+/* backend.c: returns the backend with this private name or, if there is none, this name; or 0. */
+unsigned int dkc_backend_named(const struct dk_registry *reg, const char *name);
 void dkc_backends_release(struct dkc_provider *prov);
 /* Like dk_registry_key_name(), but returns true if the key's backend has a private name. */
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
@@ -203,6 +204,7 @@ struct dkc_switch {
 	bool is_device;
 	bool online;			/* the new state */
 	u32 number;			/* of the device or backend */
+	const char *backend_name;	/* fail unless the backend has this name; or NULL */
 	u64 deadline;			/* of the wait for calls, in ms of dkc_now(); 0: none */
 	struct dk_diag *why;		/* names an operator that nothing serves now */
 	struct dk_diag *inside;		/* names a call that still runs at the deadline */

@@ -222,6 +222,8 @@ static int find_switched(struct dkc_switch *s)
 	}
 	if (!s->number || s->number > s->reg->layout->nb)
 		return dkc_refuse_number(s->why, DK_WHY_BAD_BACKEND, s->number);
+	if (s->backend_name && dkc_backend_named(s->reg, s->backend_name) != s->number)
+		return dkc_refuse(s->why, DK_WHY_NO_BACKEND, s->backend_name);
 	s->backends = dkc_backend_bit(s->number);
 	s->since = &s->reg->since[s->number - 1];
 	dkc_backend_text(s->reg, s->number, s->name);
