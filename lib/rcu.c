@@ -126,10 +126,7 @@ void dkc_flush_retired(void)
 		synchronize_rcu();
 }
 
-/*
- * Takes the lock with signals blocked, because a handler that makes a call or forks may take the
- * lock, too.
- */
+/* Takes the lock with signals blocked, because a handler that makes a call may take it, too. */
 static void lock_registering(sigset_t *mask)
 {
 	sigset_t all;
