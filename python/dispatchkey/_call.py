@@ -166,7 +166,8 @@ class Call:
             return frame.run(
                 lambda packed: int(lib.dk_redispatch_boxed(ptr, to.bits, packed)))
         except _Unserved as e:
-            raise unserved(self._registry, self.operator, e.result, to) from None
+            raise unserved(self._registry, self.operator, e.result,
+                           self._registry._redispatched(self.operator, to)) from None
 
 
 def _values_from_c(call: Any, args: int, layout: Layout) -> list[Any]:

@@ -203,6 +203,9 @@ class Backend:
         if result < 0:
             raise from_diag(why, result,
                             did_you_mean(name, (b.name for b in self.layout.backends)))
+        if not number.value:        # InvalidBit, which is no bit of a set
+            raise error(errno.EINVAL, f"no backend of layout {self.layout} has this name",
+                        "BAD_BACKEND", name)
         self.number = number.value
 
     @property

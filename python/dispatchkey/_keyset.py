@@ -88,7 +88,8 @@ class KeySet:
             if self._is_alias(word):
                 raise self._no_bits(word)
             names = [key.name for key in self.layout.keys if key.kind != "alias"]
-            raise from_diag(why, result, did_you_mean(word, names))
+            hint = "separate keys by a comma" if word in names else did_you_mean(word, names)
+            raise from_diag(why, result, hint)
         return int(bits.bits)
 
     def _is_alias(self, word: str) -> bool:

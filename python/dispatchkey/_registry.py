@@ -142,8 +142,11 @@ class _Registrar:
 
     def _define(self, schema: str, same_device: bool, place: bytes) -> str:
         definition = Definition(schema, place)
-        decl = definition.decl
         name = self._full(definition.schema.full_name)
+        if name != definition.schema.full_name:
+            definition = Definition(name[:-len(definition.schema.full_name)] + schema.lstrip(),
+                                    place)
+        decl = definition.decl
         with self._registry._handles.lock:
             self._register(definition, self._c_define, decl,
                            _abi.DK_OP_SAME_DEVICE if same_device else 0)
@@ -650,6 +653,14 @@ class Registry(_Registrar):
             if a.is_dispatched:
                 objects += value if isinstance(value, (list, tuple)) else [value]
         return self.route(name, *(v for v in objects if v is not None)).effective
+
+    def _redispatched(self, name: str, keys: KeySet) -> KeySet:
+        """Return the keyset that a redispatch to these keys is routed by."""
+        obj = _abi.dk_obj(ks=_abi.dk_keyset(keys.bits))
+        r = self._sized(_abi.dk_route)
+        with self._operator(name) as op:
+            lib.dk_op_route(op, 0, 0, (ctypes.POINTER(_abi.dk_obj) * 1)(ctypes.pointer(obj)), 1, r)
+        return self._keyset(r.effective.bits)
 
     # ---- routes -------------------------------------------------------------------------
 

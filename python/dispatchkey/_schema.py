@@ -41,7 +41,7 @@ class Argument:
         """
         return isinstance(value, str) and (
             self.type in ("ScalarType", "Layout", "MemoryFormat", "QScheme") or
-            self.type in ("int", "SymInt") and value == self.default)
+            self.type in ("int", "SymInt") and value == self.default and value.isidentifier())
 
 
 def _value(text: str) -> Any:
@@ -111,20 +111,21 @@ class Schema:
         if len(args) > len(positional):
             raise TypeError(f"{self.full_name}() takes {len(positional)} positional arguments "
                             f"but {len(args)} were given")
-        values = {a.name: value for a, value in zip(positional, args)}
-        names = {a.name for a in self.arguments}
+        values = dict(enumerate(args))      # by position: two arguments may have one name
         for name, value in kwargs.items():
-            if name not in names:
+            named = [i for i, a in enumerate(self.arguments) if a.name == name]
+            if not named:
                 raise TypeError(f"{self.full_name}() has no argument '{name}': its arguments "
                                 f"are {', '.join(a.name for a in self.arguments) or 'none'}")
-            if name in values:
+            free = [i for i in named if i not in values]
+            if not free:
                 raise TypeError(f"{self.full_name}() got two values for argument '{name}'")
-            values[name] = value
-        for a in self.arguments:
-            if a.name not in values and a.default is None:
+            values[free[0]] = value
+        for i, a in enumerate(self.arguments):
+            if i not in values and a.default is None:
                 raise TypeError(f"{self.full_name}() needs a value for argument '{a.name}'")
-        return [values[a.name] if a.name in values else _value(a.default or "")
-                for a in self.arguments]
+        return [values[i] if i in values else _value(a.default or "")
+                for i, a in enumerate(self.arguments)]
 
     def declaration(self) -> ctypes._Pointer[_abi.dk_op_decl]:
         """Return a new struct dk_op_decl, to be freed with dk_schema_decl_free()."""

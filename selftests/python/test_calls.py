@@ -63,6 +63,9 @@ def test_names_of_enumerators(registry):
     assert registry.call("t::name", cpu) == ("Mean", "contiguous_format")
     assert registry.call("t::name", cpu, "Mean", c="channels_last") == ("Mean", "channels_last")
     assert registry.call("t::name", cpu, 2, c=1) == (2, 1)
+    registry.define("t::number(int b=1) -> ()")
+    with pytest.raises(TypeError, match="argument 'b': expected an int, not str"):
+        registry.call("t::number", "1")
 
 
 @pytest.mark.parametrize("kind, base, exponent, size", [
@@ -114,6 +117,39 @@ def test_redispatch(registry, cpu):
     with dk.include("Tracer"):
         assert registry.call("t::f", cpu, cpu) == ("result",) * 4
     assert order == [("t::f", Key.Tracer, True, False)] + ["cpu"] * 4
+
+
+def test_two_arguments_of_one_name(registry):
+    registry.define("t::two(int x, int x, *, int y=3) -> int")
+    registry.impl("t::two", None, lambda *args: args)
+    assert registry.call("t::two", 1, 2) == (1, 2, 3)
+    assert registry.call("t::two", 1, x=2, y=4) == (1, 2, 4)
+    with pytest.raises(TypeError, match="needs a value for argument 'x'"):
+        registry.call("t::two", 1)
+    with pytest.raises(TypeError, match="got two values for argument 'x'"):
+        registry.call("t::two", 1, 2, x=3)
+
+
+def test_operator_of_a_library(registry, cpu):
+    """A library adds its namespace to the name, wherever the operator is used later."""
+    library = registry.library("t", "FRAGMENT")
+    assert library.define(" short(Tensor x) -> Tensor") == "t::short"
+    registry.impl("t::short", "CPU", lambda x: "cpu")
+    library.impl("short", "Tracer", lambda call, x: (call.operator, call.redispatch()),
+                 with_call=True)
+    assert registry.call("t::short", KeySet("CPU, Tracer")) == ("t::short", "cpu")
+    assert "short" not in [op.name for op in registry.operators()]
+    with pytest.raises(dk.NotServed, match="run 't::short' with arguments from the 'CUDA'"):
+        registry.call("t::short", KeySet("CUDA, Tracer"))
+    library.close()
+
+
+def test_a_failed_redispatch_names_the_key_without_fallthroughs(registry):
+    registry.define("t::above(Tensor x) -> Tensor")
+    registry.impl("t::above", "Tracer", lambda call, x: call.redispatch(keys="CPU, AutogradCPU"),
+                  with_call=True)
+    with pytest.raises(dk.NotServed, match="with arguments from the 'CPU' backend"):
+        registry.call("t::above", KeySet("CPU, Tracer"))
 
 
 def test_redispatch_to_nothing(registry, cpu):

@@ -179,6 +179,16 @@ def test_backends():
         Backend(b, "pytorch-1.13")
 
 
+def test_the_invalid_bit_is_no_backend():
+    with pytest.raises(dk.Error, match="no backend of layout v1 has this name: InvalidBit"):
+        Backend("InvalidBit")
+
+
+def test_keys_without_a_comma():
+    with pytest.raises(dk.Error, match="could not parse keyset: CUDA; separate keys by a comma"):
+        KeySet("CPU CUDA")
+
+
 def test_layouts():
     names = [layout.name for layout in Layout.all()]
     assert names[:2] == ["v1", "pytorch-2.14"] and "pytorch-1.13" in names
