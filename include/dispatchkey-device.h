@@ -239,8 +239,9 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * After -ETIMEDOUT the device is offline and no new call enters its functions, but a call is
  * still running. With the reason STILL_INSIDE, @why names the operator, function, device and
  * thread of this call, and the minimum time for which it has been running. To continue waiting,
- * call this function again. If another caller has brought the device online between the two calls, the
- * second one takes it offline again. The reason UNSERVED is reported only if 0 is returned.
+ * call this function again. If another caller has brought the device online between the two
+ * calls, the second one takes it offline again. The reason UNSERVED is reported only if 0 is
+ * returned.
  * @ms does not limit the wait for a grace period, which calls of atomic operators may prolong.
  *
  * Context: Process context, sleeps for a grace period and until the timeout.

@@ -356,7 +356,7 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  *	request changed it during the wait for running calls
  * @reserved: zero
  * @name: its name
- * @unserved: the first operator that has no function left for the objects of the
+ * @unserved: one of the operators that have no function left for the objects of the
  *	backend or device, and the key, as text: "aten::add at edu"; or empty
  * @inside: a call that is still running, as text: operator, function, device, task, and the
  *	minimum time for which it has been running; or empty

@@ -119,8 +119,8 @@ struct dk_impl_info {
 /**
  * dk_op_impl() - walk the registrations of an operator
  * @op: the operator
- * @i: index, from 0. Functions are sorted by the number of their key, and functions at
- *	the same key newest first (SEMANTICS 9.1)
+ * @i: index, from 0. Functions are sorted by the number of their key. Functions at the same
+ *	key are listed newest first, those of devices after the others (SEMANTICS 9.1)
  * @info: filled with the registration; set @info->size first
  *
  * Context: Process context, may sleep. Not in the kernel module.

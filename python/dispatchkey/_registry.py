@@ -758,7 +758,10 @@ class Registry(_Registrar):
         return found
 
     def impls(self, name: str) -> list[Registration]:
-        """Return the functions of an operator, sorted by key, the newest first at each key."""
+        """Return the functions of an operator, sorted by key.
+
+        At each key, the functions of devices come last, and the newest of each kind first.
+        """
         info = self._sized(_abi.dk_impl_info)
         found: list[Registration] = []
         with self._operator(name) as op:

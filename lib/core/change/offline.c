@@ -90,7 +90,7 @@ static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc
 	return op;
 }
 
-/* Names the first operator that is no longer served: "operator at key". */
+/* Names an operator that is no longer served: "operator at key". */
 static void remark_unserved(const struct dkc_switch *s)
 {
 	const struct dkc_reg *r = NULL;
