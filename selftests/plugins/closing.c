@@ -92,8 +92,6 @@ static void close_with_array(int times_out)
 	report("unregister", dk_provider_unregister(&host));
 }
 
-DK_OP(news, "plugins::news", (struct dk_obj *x), (x), (x));
-
 static struct dk_listener listener = { .size = sizeof(listener) };
 
 static void stay_in_listener(void)

@@ -576,8 +576,6 @@ static void forget_from_older(char **path)
 	inside(&x, close_and_exit, &p);
 }
 
-DK_OP(news, "plugins::news", (struct dk_obj *x), (x), (x));
-
 static struct loaded listening;
 
 static void close_listening(void)

@@ -12,6 +12,8 @@
 
 /* Stores in *@number the number of the plugin that served the call, see begin(), or HOST. */
 DK_OP(work, "plugins::work", (struct dk_obj *x, int *number), (x, number), (x));
+/* Only defined and undefined, to notify listeners. */
+DK_OP(news, "plugins::news", (struct dk_obj *x), (x), (x));
 /* Calls a function of the caller from inside the plugin. */
 DK_OP(inside, "plugins::inside",
 	(struct dk_obj *x, int (*what)(void *), void *arg), (x, what, arg), (x));
