@@ -10,6 +10,7 @@
 /* as in the files that print; must precede the kernel's headers, which define a default */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -55,6 +56,16 @@ static inline void dk_test_kvfree(const void *p)
 
 #undef kvfree
 #define kvfree(p)		dk_test_kvfree(p)
+
+/* Only test builds have the layouts of PyTorch's releases, which are never freed. */
+static inline void *dk_test_kept(void *p)
+{
+	kmemleak_not_leak(p);
+	return p;
+}
+
+#define dkc_kept_alloc(size)	dk_test_kept(dk_test_kvzalloc(size, GFP_KERNEL))
+#define dkc_kept_free(p)	dk_test_kvfree(p)
 
 struct dk_test_object {
 	struct rcu_head rcu;
