@@ -234,6 +234,13 @@ bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, co
 	return !core->drained && owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
 }
 
+static struct dkc_block *owned_in(struct dkc_block *b, dkc_owns_fn owns, const void *owner)
+{
+	while (b && (b->state == DKC_DRAINED || !owns(owner, (uintptr_t)b->impls)))
+		b = b->next;
+	return b;
+}
+
 /*
  * Returns a block whose array is in the owner's memory: a published one, or a withdrawn one whose
  * calls may still be running. Returns NULL if there is none.
@@ -241,16 +248,9 @@ bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, co
 static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_fn owns,
 				     const void *owner)
 {
-	struct dkc_block *b = core->blocks;
+	struct dkc_block *b = owned_in(core->blocks, owns, owner);
 
-	while (b && !owns(owner, (uintptr_t)b->impls))
-		b = b->next;
-	if (b)
-		return b;
-	for (b = core->withdrawn; b; b = b->next)
-		if (b->state != DKC_DRAINED && owns(owner, (uintptr_t)b->impls))
-			break;
-	return b;
+	return b ? b : owned_in(core->withdrawn, owns, owner);
 }
 
 bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,

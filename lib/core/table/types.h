@@ -357,12 +357,12 @@ struct dkc_provider {
 	u64 number;			/* in the order of registration */
 	struct dk_registry *reg;
 	struct dk_provider *pub;	/* NULL after the provider is unregistered */
-	bool pub_lost;			/* @pub may already be freed: only compare its address */
 	void *priv;
 	void *owner;
 	struct dkc_block *blocks;
 	struct dkc_block *withdrawn;	/* unpublished blocks; their calls may still run */
 	u32 waiters;			/* number of waits for calls of the provider */
+	bool pub_lost;			/* @pub may already be freed: only compare its address */
 	bool unregistering;		/* unpublished, but calls may still be running */
 	bool drained;			/* no call is running; the last waiter frees the provider */
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
