@@ -890,7 +890,7 @@ void dkc_gate_wake(void)
 /* If the record @task no longer exists, the call has returned and the thread has ended. */
 COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 {
-	const struct gate_record *r;
+	const struct gate_record *r = task;
 	bool exited = true;
 	char path[40];
 	int fd, cancel;
@@ -899,9 +899,7 @@ COLD u32 dkc_inside_task(const void *task, char *name, size_t size)
 	pid_t tid = 0;
 
 	dkc_gate_lock(&mask);
-	for (r = records; r && r != task; r = r->next)
-		;
-	if (r) {
+	if (is_record(r)) {
 		tid = r->tid;
 		exited = r->rounds == LAST_ROUND;
 	}

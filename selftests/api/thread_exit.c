@@ -128,6 +128,7 @@ static void *enter_and_end(void *data)
 	struct thread_calls *v = data;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
+	v->tid = gettid();
 	if (v->leaves_at_end)
 		v->error = -pthread_setspecific(v->key, v);
 	if (v->calls_before)
@@ -270,14 +271,6 @@ static void call_slowly_in_destructor(void *data)
 		dk_call_leave(&f);
 }
 
-static void *enter_and_end_with_tid(void *data)
-{
-	struct thread_calls *v = data;
-
-	v->tid = gettid();
-	return enter_and_end(v);
-}
-
 /*
  * A destructor makes a call in one of the last rounds. After that the stack of the thread is
  * unmapped, with its thread-local variables. fork() must not read them.
@@ -298,7 +291,7 @@ static void destructor_calls_before_a_fork(unsigned int rounds, unsigned int dep
 	CHECK_OK(pthread_key_create(&v->key, call_slowly_in_destructor));
 	pthread_attr_init(&attr);
 	CHECK_OK(pthread_attr_setstack(&attr, stack, size));
-	CHECK_OK(pthread_create(&thread, &attr, enter_and_end_with_tid, v));
+	CHECK_OK(pthread_create(&thread, &attr, enter_and_end, v));
 	pthread_join(thread, NULL);
 	pthread_attr_destroy(&attr);
 	munmap(stack, size);
