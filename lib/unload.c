@@ -216,7 +216,8 @@ void dkc_registry_destroyed(struct dk_registry *reg)
 
 /* ---- cleanup ------------------------------------------------------------------ */
 
-static bool has_left(struct dk_registry *reg, const struct object *obj)
+/* Visits the registry if something of the object is registered there. */
+static bool try_visit(struct dk_registry *reg, const struct object *obj)
 {
 	return dkc_registry_visit(reg, in_object, obj) ||
 	       dkc_listener_visit(reg, in_object, obj);
@@ -231,7 +232,7 @@ static bool visit_one(const struct object *obj, struct visit *v)
 	struct dk_registry *reg;
 
 	pthread_mutex_lock(&lock);
-	for (reg = registries; reg && !has_left(reg, obj);)
+	for (reg = registries; reg && !try_visit(reg, obj);)
 		reg = reg->next_registry;
 	if (reg) {
 		*v = (struct visit){ .next = visits, .reg = reg, .thread = dkc_self() };

@@ -325,18 +325,19 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
 	return err;
 }
 
-/* Removes a listener from the list. Does nothing if another caller has removed it. */
-static void listener_remove(struct dkc_listeners *ls, struct dk_listener *l)
+/* Removes a listener from the list. Returns false if another caller has removed it. */
+static bool listener_remove(struct dkc_listeners *ls, struct dk_listener *l)
 {
 	struct dk_listener **p = &ls->first;
 
 	while (*p && *p != l)
 		p = &(*p)->next;
 	if (!*p)
-		return;
+		return false;
 	*p = l->next;
 	ls->reg->num_held--;
 	clear_inside(l, LISTENS);
+	return true;
 }
 
 static bool is_running_here(const struct dkc_listeners *ls, const struct dk_listener *l)
@@ -409,14 +410,10 @@ int dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, con
 	mutex_lock(&reg->lock);
 	ls = listeners_of(reg);
 	l = ls ? listener_of(ls, owns, owner) : NULL;
-	if (l && is_running_here(ls, l)) {
+	if (l && is_running_here(ls, l))
 		err = -EDEADLK;
-	} else if (l && is_listening(ls, l)) {
-		listener_remove(ls, l);
-		err = 0;
-	} else if (l) {
-		err = -EBUSY;
-	}
+	else if (l)
+		err = listener_remove(ls, l) ? 0 : -EBUSY;
 	mutex_unlock(&reg->lock);
 	return err;
 }
