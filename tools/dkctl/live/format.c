@@ -49,18 +49,28 @@ void put_op_flags(__u32 flags, char *buf, size_t size)
 	}
 }
 
-void put_impl_flags(__u32 flags, char *buf, size_t size)
+static void put_impl_flags(struct columns *l, __u32 flags)
 {
+	char buf[64] = "";
 	size_t i;
 
-	buf[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(impl_flags); i++) {
 		if (flags & impl_flags[i].flag)
-			add(buf, size, impl_flags[i].word);
+			add(buf, sizeof(buf), impl_flags[i].word);
 	}
 	/* a function that is not active is overridden or offline */
 	if (!(flags & (DK_NL_IMPL_ACTIVE | DK_NL_IMPL_OFFLINE)))
-		add(buf, size, "overridden");
+		add(buf, sizeof(buf), "overridden");
+	columns_put(l, COLOR_DIM, "%s", buf);
+}
+
+void put_impl(struct columns *l, const struct dk_nl_impl *i)
+{
+	columns_put(l, COLOR_NONE, "%s", i->key_name);
+	columns_put(l, COLOR_NONE, "%s", i->label);
+	columns_put(l, COLOR_NONE, "%s", provider_word(i->provider));
+	columns_put(l, COLOR_NONE, "%s", i->device_name);
+	put_impl_flags(l, i->flags);
 }
 
 void json_op_flags(struct json *j, __u32 flags)
@@ -69,20 +79,25 @@ void json_op_flags(struct json *j, __u32 flags)
 	json_bool(j, "same_device", flags & DK_NL_OP_SAME_DEVICE);
 }
 
-void json_impl_flags(struct json *j, __u32 flags)
-{
-	json_bool(j, "fallthrough", flags & DK_NL_IMPL_FALLTHROUGH);
-	json_bool(j, "boxed", flags & DK_NL_IMPL_BOXED);
-	json_bool(j, "active", flags & DK_NL_IMPL_ACTIVE);
-	json_bool(j, "offline", flags & DK_NL_IMPL_OFFLINE);
-}
-
 void json_name(struct json *j, const char *name, const char *s)
 {
 	if (*s)
 		json_string(j, name, s);
 	else
 		json_null(j, name);
+}
+
+void json_impl(struct json *j, const struct dk_nl_impl *i)
+{
+	json_string(j, "key", i->key_name);
+	json_uint(j, "key_number", i->key);
+	json_string(j, "function", i->label);
+	json_name(j, "provider", i->provider);
+	json_name(j, "device", i->device_name);
+	json_bool(j, "fallthrough", i->flags & DK_NL_IMPL_FALLTHROUGH);
+	json_bool(j, "boxed", i->flags & DK_NL_IMPL_BOXED);
+	json_bool(j, "active", i->flags & DK_NL_IMPL_ACTIVE);
+	json_bool(j, "offline", i->flags & DK_NL_IMPL_OFFLINE);
 }
 
 void json_names(struct json *j, const char *name, const char *const *names, __u32 n)

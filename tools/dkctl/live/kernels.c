@@ -11,12 +11,7 @@ static void json(struct request *q, const struct dk_nl_impl *i)
 	for (; i; i = i->next) {
 		json_object(&j, NULL);
 		json_name(&j, "operator", i->op);
-		json_string(&j, "key", i->key_name);
-		json_uint(&j, "key_number", i->key);
-		json_string(&j, "function", i->label);
-		json_name(&j, "provider", i->provider);
-		json_name(&j, "device", i->device_name);
-		json_impl_flags(&j, i->flags);
+		json_impl(&j, i);
 		json_close(&j);
 	}
 	json_end(&j);
@@ -36,7 +31,7 @@ static int text(struct live *v, const struct dk_nl_impl *list)
 	};
 	unsigned long long n = 0, hidden = 0;
 	const struct dk_nl_impl *i;
-	char words[64], flags[64];
+	char words[64];
 	struct columns l;
 	int status;
 
@@ -46,13 +41,8 @@ static int text(struct live *v, const struct dk_nl_impl *list)
 			hidden++;
 			continue;
 		}
-		put_impl_flags(i->flags, flags, sizeof(flags));
 		columns_put(&l, COLOR_NONE, "%s", *i->op ? i->op : "(fallback)");
-		columns_put(&l, COLOR_NONE, "%s", i->key_name);
-		columns_put(&l, COLOR_NONE, "%s", i->label);
-		columns_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
-		columns_put(&l, COLOR_NONE, "%s", i->device_name);
-		columns_put(&l, COLOR_DIM, "%s", flags);
+		put_impl(&l, i);
 		n++;
 	}
 	status = columns_end(v->q, &l);

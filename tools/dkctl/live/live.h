@@ -108,10 +108,12 @@ const char *state_word(__u32 state);
 enum color state_color(__u32 state);
 /* Returns the name of a provider, or "(built in)" if it is empty. */
 const char *provider_word(const char *provider);
-void put_impl_flags(__u32 flags, char *buf, size_t size);
 void put_op_flags(__u32 flags, char *buf, size_t size);
-void json_impl_flags(struct json *j, __u32 flags);
 void json_op_flags(struct json *j, __u32 flags);
+/* Adds the columns of a function: its key, label, provider, device and flags. */
+void put_impl(struct columns *l, const struct dk_nl_impl *i);
+/* Writes the members of a function, without its operator. */
+void json_impl(struct json *j, const struct dk_nl_impl *i);
 /* Writes a string member, or null if @s is empty. */
 void json_name(struct json *j, const char *name, const char *s);
 /* Prints @n names and, if @all is greater than @n, the number of those not printed. */

@@ -101,12 +101,7 @@ static void json_one(struct request *q, const struct dk_nl_op *op)
 	json_array(&j, "registrations");
 	for (i = op->impls; i; i = i->next) {
 		json_object(&j, NULL);
-		json_string(&j, "key", i->key_name);
-		json_uint(&j, "key_number", i->key);
-		json_string(&j, "function", i->label);
-		json_name(&j, "provider", i->provider);
-		json_name(&j, "device", i->device_name);
-		json_impl_flags(&j, i->flags);
+		json_impl(&j, i);
 		json_close(&j);
 	}
 	json_end(&j);
@@ -133,14 +128,8 @@ static int text_one(struct live *v, const struct dk_nl_op *op)
 		printf(", %s", plural(words, op->num_device_impls, "of a device", "of devices"));
 	printf("\n%s", op->impls ? "\n" : "");
 	columns_begin(&l, columns, ARRAY_SIZE(columns));
-	for (i = op->impls; i; i = i->next) {
-		put_impl_flags(i->flags, flags, sizeof(flags));
-		columns_put(&l, COLOR_NONE, "%s", i->key_name);
-		columns_put(&l, COLOR_NONE, "%s", i->label);
-		columns_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
-		columns_put(&l, COLOR_NONE, "%s", i->device_name);
-		columns_put(&l, COLOR_DIM, "%s", flags);
-	}
+	for (i = op->impls; i; i = i->next)
+		put_impl(&l, i);
 	return columns_end(v->q, &l);
 }
 
