@@ -53,7 +53,7 @@ void dkc_count_add(const struct dk__count *at)
 	struct dkc_thread_counts *t;
 	u64 *n;
 
-	if (dkc_gate_thread_init()) {
+	if (dkc_record_make()) {
 		add_lost(1);
 		return;
 	}

@@ -45,14 +45,14 @@ static void before_fork(void)
 	dkc_rcu_before_fork();
 	pthread_mutex_lock(&default_lock);
 	dkc_registries_before_fork();
-	dkc_gate_before_fork();
+	dkc_threads_before_fork();
 }
 
 static void after_fork(bool child)
 {
 	if (child)
 		dkc_grace_after_fork();
-	dkc_gate_after_fork(child);
+	dkc_threads_after_fork(child);
 	dkc_registries_after_fork(child);
 	pthread_mutex_unlock(&default_lock);
 	dkc_rcu_after_fork(child);

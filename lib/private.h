@@ -27,7 +27,7 @@ void dkc_counts_free(struct dkc_thread_counts *t);
 /* Adds the counts of an ended thread to those of the blocks. Called with both locks held. */
 void dkc_counts_thread_end(const struct dkc_thread_counts *t);
 
-/* lib/gate.c: the counters of the calling thread, or NULL if it has no record. */
+/* lib/thread.c: the counters of the calling thread, or NULL if it has no record. */
 struct dkc_thread_counts *dkc_counts_self(void);
 /* Walks the counters of all threads with one of the two locks held. Starts and ends with NULL. */
 struct dkc_thread_counts *dkc_counts_next(const struct dkc_thread_counts *t);
@@ -50,11 +50,11 @@ void dkc_write_stderr(const char *text, size_t len);
  * liburcu stores a pointer to its data for the thread. When liburcu begins to remove the thread, it
  * sets this variable to NULL. While liburcu registers the thread, @reader itself is NULL.
  */
-void dkc_gate_set_reader(struct urcu_bp_reader *const *reader);
+void dkc_thread_set_reader(struct urcu_bp_reader *const *reader);
 /* Returns true if liburcu may be removing a thread. Called with liburcu's locks held. */
-bool dkc_gate_any_removed(void);
+bool dkc_threads_any_removed(void);
 
-/* lib/gate.c: replaced tables that wait for a grace period. */
+/* lib/replaced.c: replaced tables that wait for a grace period. */
 struct dkc_replaced {
 	struct rcu_head *first;
 	struct dkc_replaced *next;
@@ -90,8 +90,8 @@ void dkc_registries_shutdown(void);
 /* Fork handlers. Locks are held during fork(), so that no change is half done in the child. */
 void dkc_registries_before_fork(void);
 void dkc_registries_after_fork(bool child);
-void dkc_gate_before_fork(void);
-void dkc_gate_after_fork(bool child);
+void dkc_threads_before_fork(void);
+void dkc_threads_after_fork(bool child);
 void dkc_rcu_before_fork(void);
 void dkc_rcu_after_fork(bool child);
 void dkc_grace_after_fork(void);	/* in the child */

@@ -29,8 +29,8 @@ static __thread DKC_INITIAL_EXEC struct {
 
 /*
  * The longest wait of fork() for other threads. Removing a thread takes less than a microsecond.
- * But dkc_gate_any_removed() regards an ending thread as being removed until the destructors of its
- * keys have run, and a destructor may wait for the thread that forks.
+ * But dkc_threads_any_removed() regards an ending thread as being removed until the destructors of
+ * its keys have run, and a destructor may wait for the thread that forks.
  */
 #define FORK_WAIT_MS	1000
 
@@ -142,11 +142,11 @@ void dkc_rcu_thread_init(void)
 
 	if (URCU_TLS(urcu_bp_reader))
 		return;
-	dkc_gate_set_reader(NULL);
+	dkc_thread_set_reader(NULL);
 	lock_registering(&mask);
 	urcu_bp_register_thread();
 	pthread_mutex_unlock(&registering);
-	dkc_gate_set_reader(&URCU_TLS(urcu_bp_reader));
+	dkc_thread_set_reader(&URCU_TLS(urcu_bp_reader));
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
@@ -169,7 +169,7 @@ static void wait_for_liburcu(void)
 		 */
 		if (!fork_holds.registering)
 			fork_holds.registering = !pthread_mutex_trylock(&registering);
-		if ((fork_holds.registering && !dkc_gate_any_removed()) || dkc_now() >= deadline)
+		if ((fork_holds.registering && !dkc_threads_any_removed()) || dkc_now() >= deadline)
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -188,7 +188,7 @@ void dkc_rcu_before_fork(void)
 	sigset_t mask;
 
 	if (!dkc_in_atomic()) {
-		dkc_gate_thread_init();
+		dkc_record_make();
 		dkc_rcu_thread_init();
 		lock_registering(&mask);
 		mask_at_fork = mask;

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SLOTS	64	/* of a thread: lib/gate.c */
+#define SLOTS	64	/* of a thread: lib/thread.h */
 #define MOST	100	/* nested calls */
 
 DK_OP(dive, "fast_path::dive", (struct dk_obj *x, int depth, int *fast), (x, depth, fast), (x));

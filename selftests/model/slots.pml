@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Models the gate of userspace (lib/gate.c). A thread makes calls on the fast path, and a signal
- * handler interrupts it at any point and makes calls, too. Two threads free tables: one unregisters
- * providers, and the other has not published any table (as in facebook/folly#1632).
+ * Models the gate of userspace (lib/gate.c and lib/replaced.c). A thread makes calls on the fast
+ * path, and a signal handler interrupts it at any point and makes calls, too. Two threads free
+ * tables: one unregisters providers, and the other has not published any table (as in
+ * facebook/folly#1632).
  *
  * Stores to slots stay in a buffer until they are written out, which happens in any order
  * except for stores to the same slot. Only membarrier() forces all of them out.

@@ -119,9 +119,9 @@ void dkc_synchronize_rcu(void);
  */
 #define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
 
-/* lib/gate.c: makes the record of the calling thread. Returns 0 or -ENOMEM. */
-int dkc_gate_thread_init(void);
-/* lib/rcu.c: registers the calling thread with liburcu, after dkc_gate_thread_init(). */
+/* lib/thread.c: makes the record of the calling thread. Returns 0 or -ENOMEM. */
+int dkc_record_make(void);
+/* lib/rcu.c: registers the calling thread with liburcu, after dkc_record_make(). */
 void dkc_rcu_thread_init(void);
 extern __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self DKC_HIDDEN;
 
@@ -143,7 +143,7 @@ extern char dkc_grace_period;
 static inline void rcu_read_lock(void)
 {
 	if (unlikely(!dkc_gate_self))
-		dkc_gate_thread_init();
+		dkc_record_make();
 	if (unlikely(!URCU_TLS(urcu_bp_reader)))
 		dkc_rcu_thread_init();
 	urcu_bp_read_lock();

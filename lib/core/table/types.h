@@ -3,8 +3,8 @@
  * The structures of a registry. Writers hold the registry's lock. Readers are in a read-side
  * critical section, or a slot of the gate protects the table. They read the table of an operator
  * or, if there was no memory for a table, the registrations. A published table does not change;
- * only lib/gate.c changes the kind of replaced tables. A published registration changes only its
- * links in the operator's list. Its block, device and backend have states that change.
+ * only lib/replaced.c changes the kind of replaced tables. A published registration changes only
+ * its links in the operator's list. Its block, device and backend have states that change.
  *
  * The slot of a key is the number of its entry in tables that are not trimmed: dkc_slot().
  */
@@ -189,7 +189,7 @@ enum dkc_table_kind {
 	DKC_TABLE_RESOLVE,	/* the slow path evaluates the rules */
 	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
 	DKC_TABLE_BYPASS,	/* all calls take the slow path, which uses @base */
-	DKC_TABLE_IN_USE,	/* replaced, but still used by calls: lib/gate.c */
+	DKC_TABLE_IN_USE,	/* replaced, but still used by calls: lib/replaced.c */
 };
 
 /*
