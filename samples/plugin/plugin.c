@@ -25,8 +25,9 @@ int plugin_begin(struct dk_diag *why)
 	int error;
 
 	error = dk_provider_register(&plugin, why);
-	if (!error)
-		error = dk_backend_join(&plugin, TOY_BACKEND, 0, 0, &backend, why);
+	if (error)
+		return error;
+	error = dk_backend_join(&plugin, TOY_BACKEND, 0, 0, &backend, why);
 	if (!error)
 		error = dk_backend_impls_register(&plugin, backend, impls, 1, why);
 	if (error)
