@@ -17,10 +17,11 @@
 #define DK__PASTE(a, b) DK__PASTE2(a, b)
 #define DK__PASTE2(a, b) a##b
 #define DK__COUNT2(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, \
-		   a16, n, ...) n
+		   a16, a17, a18, a19, a20, a21, a22, a23, a24, n, ...) n
 #define DK__COUNT(...)							\
 	DK__COUNT2(__VA_ARGS__, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY,	\
-		   12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+		   TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY,	\
+		   TOO_MANY, TOO_MANY, TOO_MANY, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DK__EACHTOO_MANY(m, id, ...)					\
 	_Static_assert(0, "DK_OP(" #id "): an operator has at most 12 parameters");
 #define DK__EACH1(m, id, a) m(id, a)
@@ -58,9 +59,9 @@
  * @X: a macro, used as X(TYPE, MEMBER) for each type, without separators
  *
  * Define DK_OBJECT_TYPES() before you include <dispatchkey.h>, which otherwise defines it
- * without types. The types themselves may follow, before the DK_OP() lines whose parameters
- * point to them. dk_arg_get() and dk_arg_set() treat only these types, and struct dk_obj,
- * as objects. The macro does not change what calls dispatch on.
+ * without types. The types themselves may follow, before the first DK_OP() line. dk_arg_get()
+ * and dk_arg_set() treat only these types, and struct dk_obj, as objects. The macro does not
+ * change what calls dispatch on.
  */
 #define DK_OBJECT_TYPES(X)
 #endif
@@ -214,7 +215,8 @@
  *   these arguments
  * * ``id_unpack(fn, c, args)`` - from inside a boxed function: call a function of
  *   the operator's type with the same arguments
- * * ``id_op`` - the declaration, for dk_op_define() and DK_IMPL()
+ * * ``id_op`` - the declaration, for dk_op_define() and DK_IMPL(). Do not declare it in
+ *   another way: its symbol has another name
  * * ``struct id_args`` - the parameters, as boxed functions take them
  *
  * These functions return what the operator's function returns, or an error of
@@ -280,7 +282,7 @@ dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
 	return dk_extracted(dk__x, dk__objs + 1, DK__OBJS(dk__objs),	\
 			    DK_KEYSET(DK__RAW(dk__objs)));		\
 }									\
-extern struct dk_op_decl id##_op;					\
+extern struct dk_op_decl id##_op __asm__("dk__" #id "_op");		\
 DK__WEAK struct dk_op_decl id##_op = {					\
 	.size = sizeof(struct dk_op_decl),				\
 	.call_abi = DK_ABI_VERSION,					\

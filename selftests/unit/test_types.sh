@@ -174,6 +174,12 @@ ok "the error of DK_OP says that there are too many parameters" error_is \
 	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
 		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \
 	"an operator has at most 12 parameters"
+ok "the error of DK_OP says so, too, if there are twice as many" error_is \
+	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
+		int k, int l, int m, int n, int o, int p, int q, int r, int s, int t, int u, int v,
+		int w, int x), (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
+		x), (NULL));' \
+	"an operator has at most 12 parameters"
 for none in "(void), ()" "(), ()"; do
 	ok "the error of DK_OP says that there are no parameters: $none" error_is \
 		"DK_OP(s, \"t::s\", $none, (NULL));" "an operator has at least 1 parameter"
