@@ -318,6 +318,8 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * This is a guard: at the end of the block it restores the whole included set, and so also
  * undoes other changes that were made to this set in the block. It does not restore the
  * excluded set. Guards of one local state must end in the reverse order of their declaration.
+ * In a switch statement, put a guard and the code of its case into braces: a jump past a guard
+ * to a later case would end a guard that has not begun.
  * Equivalent to PyTorch's IncludeDispatchKeyGuard.
  */
 #define DK_LOCAL_INCLUDE(local, set)					\

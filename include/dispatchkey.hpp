@@ -31,9 +31,11 @@
 #include <utility>
 
 /*
- * Marks data that must exist once in each shared object: inline variables and the
- * static data of templates. With the default visibility, g++ makes such data unique in the
- * process, and dlclose() never unloads a shared object that has it.
+ * Marks what must exist once in each shared object:
+ * - inline variables, and the static data of templates. With the default visibility, g++ makes such
+ *   data unique in the process, and dlclose() never unloads a shared object that has it.
+ * - functions that make calls. Shared objects may be compiled with other options, or with another
+ *   version of this header.
  */
 #define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
 
@@ -428,26 +430,39 @@ private:
 
 /* ---- what arguments dispatch on --------------------------------------------- */
 
-/*
- * Defines which types calls dispatch on: dk_obj, types derived from dk_obj, and types with a
- * public member "dk" of type dk_obj. For other types, specialise this template with is = true
- * and of(). If the specialisation also has offset, the position of the dk_obj in the
- * type, dk_arg_get() returns arguments of the type as objects.
- */
-template <class T, class = void> struct object {
+namespace detail {
+
+template <class T, class = void> struct complete : std::false_type {};
+template <class T> struct complete<T, std::void_t<decltype(sizeof(T))>> : std::true_type {};
+
+template <class T, class = void> struct usual_object {
 	static constexpr bool is = false;
 };
 
-template <class T> struct object<T, std::enable_if_t<std::is_base_of_v<dk_obj, T>>> {
+template <class T>
+struct usual_object<T, std::enable_if_t<std::conjunction_v<complete<T>,
+							   std::is_base_of<dk_obj, T>>>> {
 	static constexpr bool is = true;
 	static const dk_obj *of(const T &x) { return __builtin_addressof(x); }
 };
 
 template <class T>
-struct object<T, std::enable_if_t<std::is_same_v<std::remove_cv_t<decltype(T::dk)>, dk_obj>>> {
+struct usual_object<T,
+		    std::enable_if_t<std::is_same_v<std::remove_cv_t<decltype(T::dk)>, dk_obj>>> {
 	static constexpr bool is = true;
 	static const dk_obj *of(const T &x) { return &x.dk; }
 };
+
+} /* namespace detail */
+
+/*
+ * Defines which types calls dispatch on: dk_obj, types derived from dk_obj, and types with a
+ * public member "dk" of type dk_obj. For other types, specialise this template with is = true
+ * and of(). If the specialisation also has offset, the position of the dk_obj in the
+ * type, dk_arg_get() returns arguments of the type as objects. For a class that is only
+ * declared, and that calls do not dispatch on, specialise this template with is = false.
+ */
+template <class T, class = void> struct object : detail::usual_object<T> {};
 
 /* A parameter that stands for several objects. */
 template <class T> struct list {
@@ -476,21 +491,10 @@ template <std::size_t... N> struct on {
 
 namespace detail {
 
-/*
- * True if T is a complete type. A compiler evaluates a template once for the same arguments and
- * keeps the result. But T may be incomplete where the parameters are described, and complete
- * where calls are made. These two places pass different types as By, so each gets a result of
- * its own.
- */
-template <class T, class By, class = void> struct complete : std::false_type {};
-template <class T, class By>
-struct complete<T, By, std::void_t<decltype(sizeof(T))>> : std::true_type {};
-
-struct by_call;
-struct by_description;
-template <class T, class By = by_call> constexpr bool is_object()
+template <class T> inline constexpr bool is_class = std::is_class_v<T> || std::is_union_v<T>;
+template <class T> constexpr bool is_object()
 {
-	if constexpr (std::is_class_v<T> && complete<T, By>::value)
+	if constexpr (is_class<T> && complete<T>::value)
 		return object<T>::is;
 	else
 		return false;
@@ -610,6 +614,35 @@ template <class T> constexpr bool hides_objects()
 		return hides_objects<item<T>>();
 	else
 		return is_template_of_objects<T>;
+}
+
+/*
+ * False if a class that is only declared decides whether calls dispatch on a T. Another file may
+ * define this class. The two files would have different code for the same functions, and the linker
+ * would use the code of one file for both.
+ */
+template <class T> constexpr bool is_known();
+template <class T> struct known : std::true_type {};
+template <class T>
+struct known<T *>
+	: std::bool_constant<!is_class<std::remove_cv_t<T>> || is_known<std::remove_cv_t<T>>()> {};
+template <class T> struct known<std::optional<T>> : std::bool_constant<is_known<T>()> {};
+template <class T> struct known<std::reference_wrapper<T>>
+	: std::bool_constant<is_known<std::remove_cv_t<T>>()> {};
+template <class T> constexpr bool is_known()
+{
+	if constexpr (visit<T>::is)
+		return true;
+	else if constexpr (std::is_array_v<T>)
+		return is_known<std::remove_cv_t<std::remove_all_extents_t<T>>>();
+	else if constexpr (!is_class<T>)
+		return known<T>::value;
+	else if constexpr (!complete<T>::value)
+		return !std::is_base_of_v<usual_object<T>, object<T>> && !object<T>::is;
+	else if constexpr (has<item, T>)
+		return is_known<item<T>>();
+	else
+		return known<T>::value;
 }
 
 /* For visit::each(): computes the union of the objects' keysets, and keeps the first object. */
@@ -823,7 +856,7 @@ template <class T> constexpr dk_param pointer_param()
 	p.size = sizeof(void *);
 	if constexpr (std::is_same_v<to, dk_generator>) {
 		p.kind = DK_ARG_GENERATOR;
-	} else if constexpr (is_object<to, by_description>()) {
+	} else if constexpr (is_object<to>()) {
 		if constexpr (obj_offset<to>::value != npos) {
 			p.kind = DK_ARG_OBJECT;
 			p.obj_offset = static_cast<__u32>(obj_offset<to>::value);
@@ -883,20 +916,68 @@ template <std::size_t... N> struct nameless_params<std::index_sequence<N...>> {
 	}
 };
 
-/* named_params finds the names in a text of C parameters, such as "(struct vec *v, int n)". */
 constexpr bool is_word(char c)
 {
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z');
+	return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80;	/* UTF-8 */
 }
 
+/* A part of a text, without a final NUL. */
+struct part {
+	const char *s;
+	std::size_t n;
+
+	constexpr bool is(const char *word) const
+	{
+		std::size_t i = 0;
+
+		while (i < n && word[i] == s[i])
+			i++;
+		return i == n && !word[i];
+	}
+	constexpr part word(std::size_t from) const
+	{
+		std::size_t to = from;
+
+		while (to < n && is_word(s[to]))
+			to++;
+		return { s + from, to - from };
+	}
+	constexpr bool starts(std::size_t from, const char *with) const
+	{
+		for (; *with; from++, with++)
+			if (from >= n || s[from] != *with)
+				return false;
+		return true;
+	}
+};
+
+/* Finds the names in a text of C parameters, such as "(struct vec *v, int n)". */
 template <class Text> class DK__LOCAL_TO_OBJECT named_params {
 	static constexpr std::size_t length = sizeof(Text::text);
+	static constexpr part all = { Text::text, length - 1 };
 	struct split {
 		char text[length] = {};
 		std::size_t at[length] = {};
 	};
-	/* the name of a parameter is its last word, or the first word after "(*" */
+	/* True at the beginning of a declarator in parentheses: "(*", "(&" or "(class::*". */
+	static constexpr bool is_pointer(std::size_t i)
+	{
+		if (Text::text[i] != '*' && Text::text[i] != '&')
+			return false;
+		do
+			i--;
+		while (Text::text[i] == ' ');
+		return Text::text[i] == '(' || Text::text[i] == ':';
+	}
+	static constexpr bool is_qualifier(part word)
+	{
+		return word.is("const") || word.is("volatile") || word.is("__restrict");
+	}
+	/*
+	 * the name of a parameter is its last word or, in a declarator in parentheses, the first
+	 * word that is not a qualifier
+	 */
 	static constexpr split names()
 	{
 		std::size_t depth = 0, begin = 0, end = 0, used = 0, n = 0;
@@ -906,10 +987,12 @@ template <class Text> class DK__LOCAL_TO_OBJECT named_params {
 		for (std::size_t i = 0; i + 1 < length; i++) {
 			const char c = Text::text[i];
 
-			if (c == '(' && depth == 1 && Text::text[i + 1] == '*') {
+			if (depth == 2 && !pointer && is_pointer(i)) {
 				pointer = true;
 				end = 0;
 			}
+			if (pointer && end == i && !is_word(c) && is_qualifier(all.word(begin)))
+				end = 0;
 			if (c == '(' || c == '[' || c == '<')
 				depth++;
 			if (c == ')' || c == ']' || c == '>')
@@ -976,36 +1059,6 @@ struct text {
 		if (number > 9)
 			put(number / 10);
 		put(&digit, 1);
-	}
-};
-
-/* A part of a text, without a final NUL. */
-struct part {
-	const char *s;
-	std::size_t n;
-
-	constexpr bool is(const char *word) const
-	{
-		std::size_t i = 0;
-
-		while (i < n && word[i] == s[i])
-			i++;
-		return i == n && !word[i];
-	}
-	constexpr part word(std::size_t from) const
-	{
-		std::size_t to = from;
-
-		while (to < n && is_word(s[to]))
-			to++;
-		return { s + from, to - from };
-	}
-	constexpr bool starts(std::size_t from, const char *with) const
-	{
-		for (; *with; from++, with++)
-			if (from >= n || s[from] != *with)
-				return false;
-		return true;
 	}
 };
 
@@ -1768,8 +1821,11 @@ public:
 		: status_(other.status_), reg_(std::exchange(other.reg_, nullptr)) {}
 	registry &operator=(registry &&other) noexcept
 	{
-		std::swap(status_, other.status_);
-		std::swap(reg_, other.reg_);
+		if (this != &other) {
+			(void)free();
+			status_ = other.status_;
+			reg_ = std::exchange(other.reg_, nullptr);
+		}
 		return *this;
 	}
 	/* if free() fails, the registry is never freed */
@@ -1866,7 +1922,10 @@ public:
 	handle(handle &&other) noexcept : op_(std::exchange(other.op_, nullptr)) {}
 	handle &operator=(handle &&other) noexcept
 	{
-		std::swap(op_, other.op_);
+		if (this != &other) {
+			dk_op_put(op_);
+			op_ = std::exchange(other.op_, nullptr);
+		}
 		return *this;
 	}
 	~handle() { dk_op_put(op_); }
@@ -1910,11 +1969,20 @@ public:
 template <class... A, class On> class op<int(A...), On> {
 	static_assert((!std::is_rvalue_reference_v<A> && ...),
 		      "a redispatch passes the argument again: use a value or &, not &&");
-	static_assert((std::is_trivially_copyable_v<detail::stored<A>> && ...),
+	static_assert(((std::is_trivially_copyable_v<detail::stored<A>> &&
+			std::is_copy_constructible_v<detail::stored<A>>) && ...),
 		      "C code may copy an argument passed by value: use a pointer or &");
 
 	using pack = detail::args<A...>;
 	using all = std::index_sequence_for<A...>;
+	template <std::size_t... N> static constexpr bool knows(std::index_sequence<N...>)
+	{
+		return ((!On::has(N) || detail::is_known<detail::bare_t<A>>()) && ...);
+	}
+	static_assert(knows(all()),
+		      "a class that a parameter points to is only declared here: include its "
+		      "definition or, if calls do not dispatch on it, specialise dk::object for it "
+		      "with is = false");
 	template <class T> using visit = detail::visit<std::remove_cv_t<std::remove_reference_t<T>>>;
 
 public:
@@ -1937,13 +2005,13 @@ public:
 	const char *name() const { return decl_.name; }
 
 	/* Calls the operator with the thread's local state; in() uses @l instead. */
-	int operator()(A... a) const { return in(dk::local(), a...); }
-	int in(const dk_local &l, A... a) const
+	DK__LOCAL_TO_OBJECT int operator()(A... a) const { return in(dk::local(), a...); }
+	DK__LOCAL_TO_OBJECT int in(const dk_local &l, A... a) const
 	{
 		return call<0>(dk__load(decl_.op), request(nullptr, l), a...);
 	}
 	/* Calls the operator of a handle. */
-	int at(const handle &h, const dk_local &l, A... a) const
+	DK__LOCAL_TO_OBJECT int at(const handle &h, const dk_local &l, A... a) const
 	{
 		return h ? call<DK__HOW_TYPED>(h.get(), request(h.get(), l), a...) : -ENOENT;
 	}
@@ -1951,12 +2019,13 @@ public:
 	 * Redispatches by a keyset, from outside a call. The keysets of the objects and the
 	 * local state are ignored. See dk_call_enter_keyset().
 	 */
-	int by_keyset(keyset ks, A... a) const
+	DK__LOCAL_TO_OBJECT int by_keyset(keyset ks, A... a) const
 	{
 		dk__request rq = request_by(ks, nullptr, dk::local());
 
 		return slow(rq, a...);
 	}
+	DK__LOCAL_TO_OBJECT
 	int by_keyset_at(const handle &h, const dk_local &l, keyset ks, A... a) const
 	{
 		dk__request rq = request_by(ks, h.get(), l);
@@ -1967,7 +2036,7 @@ public:
 	 * Redispatches by a keyset, from inside a function. below() redispatches to the keys
 	 * below the one that the call was routed by.
 	 */
-	int redispatch(dk_call *from, keyset ks, A... a) const
+	DK__LOCAL_TO_OBJECT int redispatch(dk_call *from, keyset ks, A... a) const
 	{
 		const bool may = dk__may_redispatch(from, &decl_);
 		dk__found found;
@@ -1990,13 +2059,14 @@ public:
 		end at_end{ &c, slot };
 		return reinterpret_cast<function>(found.entry->fn)(&c, a...);
 	}
-	int below(dk_call *from, A... a) const
+	DK__LOCAL_TO_OBJECT int below(dk_call *from, A... a) const
 	{
 		return redispatch(from, dk_call_below(from), a...);
 	}
 
 	/* Returns the route of a call, or its error, without making the call; see dk_op_route(). */
 	dk::route route(A... a) const { return route_at(handle(decl_.name), dk::local(), a...); }
+	DK__LOCAL_TO_OBJECT
 	dk::route route_at(const handle &h, const dk_local &l, A... a) const
 	{
 		detail::objects<capacity(all())> objs;
@@ -2176,13 +2246,13 @@ private:
 	}
 
 	/* Ends a call, even if the function throws. */
-	struct end {
+	struct DK__LOCAL_TO_OBJECT end {
 		const dk_call *c;
 		dk__slot slot;
 		~end() { dk__end(c, slot, 0); }
 	};
 	/* If dk__begin() reserved a slot, releases it, even if collecting objects throws. */
-	struct end_of_begun {
+	struct DK__LOCAL_TO_OBJECT end_of_begun {
 		dk__slot slot;
 		const dk__table *table;
 		~end_of_begun()
@@ -2191,7 +2261,7 @@ private:
 				dk__give_back(slot, 0);
 		}
 	};
-	struct leave {
+	struct DK__LOCAL_TO_OBJECT leave {
 		dk_frame *f;
 		~leave() { dk_call_leave(f); }
 	};
@@ -2217,9 +2287,8 @@ private:
 	}
 
 	/* Continues the lookup and makes the call, after dk__begin() found no entry to call. */
-	__attribute__((__noinline__)) static int find(dk_call &c, dk__slot slot,
-						      const dk__found &found,
-						      dk__request &rq, A... a)
+	DK__LOCAL_TO_OBJECT __attribute__((__noinline__))
+	static int find(dk_call &c, dk__slot slot, const dk__found &found, dk__request &rq, A... a)
 	{
 		detail::objects<capacity(all())> objs;
 
@@ -2243,7 +2312,8 @@ private:
 		return reinterpret_cast<function>(entry->fn)(&c, a...);
 	}
 
-	__attribute__((__noinline__)) static int slow(dk__request &rq, A... a)
+	DK__LOCAL_TO_OBJECT __attribute__((__noinline__))
+	static int slow(dk__request &rq, A... a)
 	{
 		detail::objects<capacity(all())> objs;
 		dk_frame f;
@@ -2281,7 +2351,7 @@ private:
 
 		return fn(c, pack::template get<N, A>(at)...);
 	}
-	static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
+	DK__LOCAL_TO_OBJECT static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
 
 	using plain = int (*)(A...);
 	template <std::size_t... N>
@@ -2291,7 +2361,10 @@ private:
 			return -EINVAL;
 		return reinterpret_cast<plain>(dk_call_fn(c))(pack::template get<N, A>(at)...);
 	}
-	static int unbox_plain(dk_call *c, void *at) { return unpack_plain(c, at, all()); }
+	DK__LOCAL_TO_OBJECT static int unbox_plain(dk_call *c, void *at)
+	{
+		return unpack_plain(c, at, all());
+	}
 
 	template <class S, std::size_t... N>
 	static void collect_packed(S &sink, bool generators, void *at, std::index_sequence<N...> i)
@@ -2303,7 +2376,7 @@ private:
 	 * noexcept: C code between here and a boxed call would not end the call if an exception
 	 * left it
 	 */
-	static int extract(dk_extract *x, void *at, int generators) noexcept
+	DK__LOCAL_TO_OBJECT static int extract(dk_extract *x, void *at, int generators) noexcept
 	{
 		static_assert(On::fits({ visit<A>::is... }),
 			      "dk::on names a parameter that calls cannot dispatch on");
@@ -2321,11 +2394,20 @@ private:
 				       dk_extracted(x, objs.data(), objs.size(), objs.raw());
 	}
 
+	/* Examines the second form only if the first one does not fit: it may not compile. */
+	template <class F, bool with_call> static constexpr bool takes()
+	{
+		if constexpr (with_call)
+			return true;
+		else
+			return detail::is_for<F, A...>();
+	}
+
 	/* Returns @f if it is a function; otherwise a function that finds and calls @f. */
 	template <class F> static function of(F &f)
 	{
 		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
-		constexpr bool fits = with_call || detail::is_for<F, A...>();
+		constexpr bool fits = takes<F, with_call>();
 
 		static_assert(fits, "the function must return int and take exactly the operator's "
 				    "parameters, with or without a dk_call *");
@@ -2573,17 +2655,23 @@ private:
  * @...: dk::every, or dk::on<1, 2> with the indices of the parameters that calls
  *	dispatch on
  *
- * End the line with a semicolon. As in C, each program or plugin has its own copy.
+ * End the line with a semicolon. As in C, each program or plugin has its own copy. The
+ * operator is in an inline namespace. Otherwise the linker would take it, at global scope,
+ * for a C function or variable of the same name. So @id cannot be declared again, and must not
+ * be the name of a class or function in the same namespace.
  */
 #define DK_CXX_OP(id, op_name, params, ...)				\
 	struct dk__##id##_params {					\
 		static constexpr const char text[] = #params;		\
 	};								\
+	inline namespace dk__ops {					\
 	DK__LOCAL_TO_OBJECT						\
 	inline ::dk::op<int params, __VA_ARGS__> id{			\
 		op_name, #params,					\
 		::dk::op<int params, __VA_ARGS__>::described<		\
-			::dk::detail::named_params<dk__##id##_params>>::table }
+			::dk::detail::named_params<dk__##id##_params>>::table }; \
+	}								\
+	static_assert(true, "")
 
 } /* namespace dk */
 

@@ -34,6 +34,13 @@ int c_begin(struct dk_diag *why)
 	return err;
 }
 
+/* The C++ half has an operator of this name. */
+int c_function(void);
+int c_function(void)
+{
+	return -1;
+}
+
 int c_end(void)
 {
 	return dk_provider_unregister(&me);

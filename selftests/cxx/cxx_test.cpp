@@ -278,6 +278,9 @@ template <> struct dk::object<maybe_pair> {
 };
 
 struct opaque;
+template <> struct dk::object<opaque> {
+	static constexpr bool is = false;
+};
 
 /* dk::object is specialised for these types, so the member dk or the base is not used. */
 struct with_member {
@@ -320,14 +323,6 @@ struct host_tensor final : any_tensor {
 struct card_tensor final : any_tensor {
 	card_tensor() : any_tensor(DK_BACKEND_CUDA) {}
 	int place() const override { return 2; }
-};
-
-/* An operator that is declared before the type of its parameter is complete. */
-struct later;
-static dk::op<int(const later *)> before{ "t::before" };
-struct later {
-	int id;
-	dk_obj dk;
 };
 
 static tensor on_cpu(int id)
@@ -1067,13 +1062,79 @@ static void overloaded_address()
 	CHECK(addresses(x, nullptr) == 4);
 }
 
-static void incomplete_types()
-{
-	later x{ 1, dk_obj_on(DK_BACKEND_CPU, 0) };
-	auto defined = before.define();
-	auto cpu = before.impl(DK_CPU, [](const later *) { return 1; });
+/* Objects in unions, and in specialisations of dk::object that are templates. */
+union either {
+	dk_obj dk;
+	long words[8];
+};
+template <class T> struct wrapped {
+	dk_obj dk;		/* not the object that calls dispatch on */
+	dk_obj *inner;
+};
+template <class T> struct dk::object<wrapped<T>> {
+	static constexpr bool is = true;
+	static const dk_obj *of(const wrapped<T> &x) { return x.inner; }
+};
 
-	CHECK(before(&x) == 1 && before(nullptr) == -ENOSYS);
+static void unusual_objects()
+{
+	static dk::op<int(either &)> on_union{ "t::on_union" };
+	static dk::op<int(wrapped<int> &)> on_wrapped{ "t::on_wrapped" };
+	either x{ dk_obj_on(DK_BACKEND_CPU, 0) };
+	wrapped<int> y{ dk_obj_on(DK_BACKEND_CUDA, 0), &x.dk };
+	auto defined = on_union.define();
+	auto also_defined = on_wrapped.define();
+	auto cpu = on_union.impl(DK_CPU, [](either &) { return 1; });
+	auto also_cpu = on_wrapped.impl(DK_CPU, [](wrapped<int> &) { return 2; });
+
+	CHECK(on_union(x) == 1);
+	CHECK(on_wrapped(y) == 2);
+}
+
+/* Types that are only declared, in places on which calls do not dispatch. */
+struct undefined;
+struct hides_its_parts {
+	dk_obj dk;
+
+	undefined *operator->() const { return nullptr; }
+	undefined *data() const { return nullptr; }
+};
+
+static void undefined_types()
+{
+	static dk::op<int(tensor &, undefined *), dk::on<0>> takes{ "t::takes_undefined" };
+	static dk::op<int(hides_its_parts &, std::optional<hides_its_parts *>, undefined **,
+			  std::shared_ptr<undefined> &)> parts{ "t::parts" };
+	hides_its_parts whole{ dk_obj_on(DK_BACKEND_CPU, 0) };
+	std::shared_ptr<undefined> shared;
+	tensor x = on_cpu(1);
+	auto defined = takes.define();
+	auto cpu = takes.impl(DK_CPU, [](tensor &, undefined *p) { return p ? 2 : 1; });
+
+	auto also_defined = parts.define();
+	auto also_cpu = parts.impl(DK_CPU, [](hides_its_parts &, std::optional<hides_its_parts *>,
+					      undefined **, std::shared_ptr<undefined> &) {
+		return 3;
+	});
+
+	CHECK(takes(x, nullptr) == 1);
+	CHECK(takes.decl()->param[1].kind == DK_ARG_POINTER);
+	CHECK(parts(whole, {}, nullptr, shared) == 3);
+}
+
+/* Generic lambdas whose bodies compile only with a dk_call *. */
+static void generic_lambdas()
+{
+	static dk::op<int(tensor &, int)> scale{ "t::generic" };
+	tensor x = on_cpu(1);
+	auto defined = scale.define();
+	auto cpu = scale.impl(DK_CPU, [](tensor &, int n) { return n; });
+	auto tracer = scale.impl(DK_TRACER, [](auto c, auto &&...rest) {
+		return 10 * scale.below(c, rest...);
+	});
+	dk::include guard(DK_TRACER);
+
+	CHECK(scale(x, 3) == 30);
 }
 
 /* Unboxed calls dispatch on generators, boxed ones do not. */
@@ -1353,6 +1414,14 @@ static void registries_that_are_missing()
 		CHECK(second.define(define) && add.impl(DK_CPU, add_7, how));
 	}
 	CHECK(dk::handle("t::add", nullptr) && dk::handle("t::add", dk_registry_default()));
+
+	dk::handle held("t::add"), other("t::add");
+
+	has = dk::registry();
+	moved = std::move(has);
+	CHECK(moved && !has && !has.get());
+	held = std::move(other);
+	CHECK(held && !other && !other.get());
 }
 
 /* Flags for kinds of functions are refused: the kind follows from the type of the function. */
@@ -1587,6 +1656,40 @@ static int by_cxx(dk_call *, vec *v, char c, short s, pair p, double d, char las
 	return 0;
 }
 
+/* The functions of these names do not replace the operator and the declaration in C. */
+DK_CXX_OP(c_function, "t::c_function", (struct vec *v), dk::every);
+extern "C" int c_defines_op()
+{
+	return 1;
+}
+
+/* The names of parameters are those of DK_OP(). */
+DK_CXX_OP(names, "t::names",
+	(dk_obj *gr\u00f6\u00dfe, void (*const done)(int), int ( *one)(int), int (*many)[3]), dk::every);
+static int w\u00e4hle(dk_obj *, void (*)(int), int (*)(int), int (*)[3])
+{
+	return 0;
+}
+
+static void names_from_the_source()
+{
+	const dk_param *p = names.decl()->param;
+
+	CHECK(!std::strcmp(p[1].name, "done") && !std::strcmp(p[2].name, "one"));
+	CHECK(!std::strcmp(p[3].name, "many"));
+	CHECK(!std::strcmp(p[0].name, "gr\u00f6\u00dfe"));
+	CHECK(!std::strcmp(names.make_impl<w\u00e4hle>(DK_CPU).label, "w\u00e4hle"));
+}
+
+static void names_of_functions()
+{
+	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 1 };
+	auto defined = c_function.define();
+	auto cpu = c_function.impl(DK_CPU, [](vec *) { return 3; });
+
+	CHECK(c_function(&v) == 3 && c_defines_op() == 1);
+}
+
 /* Calls each operator from C++ and from C; each call must return the sum. */
 static void call_all_ways(struct seen &seen)
 {
@@ -1762,14 +1865,15 @@ int main()
 		T(by_keyset), T(error_sentences),
 		T(routes_and_labels), T(long_labels), T(null_functions), T(labels_of_templates),
 		T(routes_of_another_type), T(described_arguments), T(missing_references),
-		T(offsets), T(abstract_types), T(overloaded_address), T(incomplete_types),
+		T(offsets), T(abstract_types), T(overloaded_address), T(unusual_objects),
+		T(undefined_types), T(generic_lambdas),
 		T(generators_in_boxed_calls), T(wrapped_generators_in_boxed_calls),
 		T(fallbacks), T(schemas), T(libraries), T(texts_of_libraries),
 		T(libraries_that_are_not_registered),
 		T(options_that_do_not_apply), T(registries_that_are_missing),
 		T(flags_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(released_objects), T(state_is_drained),
-		T(structs_of_c), T(c_and_cxx), T(wrong_signatures), T(functions_of_devices),
+		T(structs_of_c), T(c_and_cxx), T(names_from_the_source), T(names_of_functions), T(wrong_signatures), T(functions_of_devices),
 		T(copied_arguments),
 		T(functions_of_other_namespaces),
 		T(owned_by_its_captures),

@@ -151,6 +151,14 @@ is_unloadable() {
 		! sed -n 's/^[0-9a-f]* u //p' "$st_tmp/symbols" | grep -v '^std::'
 }
 
+# hides_calls - true if cxx_test.so does not export functions that make calls: another shared object
+# could use them, but may be compiled with other options
+hides_calls() {
+	[ -s "$st_tmp/symbols" ] && ! grep -E \
+		'dk::op<.*>::(operator\(\)|in|at|by_keyset(_at)?|redispatch|below|route_at|find|slow|unbox(_plain)?|extract|(end|end_of_begun|leave)::~[a-z_]+)\(' \
+		"$st_tmp/symbols"
+}
+
 echo "TAP version 13"
 ok "the part in C compiles" c -Wconversion -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
 for one in $compilers; do
@@ -175,6 +183,7 @@ for one in $compilers; do
 	ok "with $one, hooks are called when an exception leaves a call" "$st_tmp/thrown"
 	ok "compiled by $one, the header has no data that is unique in the process" \
 		is_unloadable "$one"
+	ok "compiled by $one, shared objects do not share the functions of operators" hides_calls
 	ok "dlclose() unmaps a plugin compiled by $one and removes its functions" unloads "$one"
 	ok "dlclose() of a plugin compiled by $one removes what is still registered" \
 		unloads "$one" -DLEAKS
@@ -252,7 +261,20 @@ pair 'static dk::op<int(tensor *), dk::on<0>> o{ "t::o" };' \
 	'static dk::op<int(tensor *), dk::on<1>> o{ "t::o" };' 'dk::on names'
 pair 'static dk::op<int(std::array<char, 2>)> o{ "t::o" };' \
 	'static dk::op<int(std::vector<int>)> o{ "t::o" };' 'use a pointer'
+pair 'struct copied { int n; }; static dk::op<int(copied)> o{ "t::o" };' \
+	'struct moved { moved(moved &&) = default; int n; }; static dk::op<int(moved)> o{ "t::o" };' \
+	'use a pointer'
+declared='is only declared here'
+pair 'struct opaque; static dk::op<int(tensor &, opaque *), dk::on<0>> o{ "t::o" };' \
+	'struct opaque; static dk::op<int(tensor &, opaque *)> o{ "t::o" };' "$declared"
+for one in 'std::vector<X *>' 'std::optional<X *>' 'std::reference_wrapper<X>'; do
+	pair "struct opaque; static dk::op<int(tensor &, ${one/X/opaque} &), dk::on<0>> o{ \"t::o\" };" \
+		"struct opaque; static dk::op<int(tensor &, ${one/X/opaque} &)> o{ \"t::o\" };" \
+		"$declared"
+done
 hidden='do not dispatch on objects in a parameter'
+pair 'struct opaque; static dk::op<int(tensor &, opaque **)> o{ "t::o" };' \
+	'struct opaque; static dk::op<int(tensor &, opaque *(&)[2])> o{ "t::o" };' "$declared"
 pair 'static dk::op<int(std::shared_ptr<int> &)> o{ "t::o" };' \
 	'static dk::op<int(const std::shared_ptr<tensor> &)> o{ "t::o" };' "$hidden"
 pair 'static dk::op<int(const std::vector<tensor> &)> o{ "t::o" };' \
