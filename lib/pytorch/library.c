@@ -116,7 +116,8 @@ static int library_add(struct dkc_provider *core, struct dk_library *lib,
 	struct dkc_library *owner = NULL;
 
 	if (lib->core)
-		return dkc_lib_refuse(why, DK_WHY_LIBRARY_REGISTERED, lib->ns, lib);
+		return dkc_lib_refuse(why, DK_WHY_LIBRARY_REGISTERED, lib->ns ? lib->ns : "_",
+				      lib);
 	if (lib->kind == DK_LIBRARY_DEF)
 		owner = def_library(core->reg, lib->ns);
 	if (owner) {

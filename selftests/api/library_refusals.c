@@ -84,6 +84,11 @@ static void refused_libraries(void)
 	/* refuses: dk_library_register EEXIST LIBRARY_REGISTERED */
 	REFUSED(dk_library_register(&frag, &t_why), EEXIST, LIBRARY_REGISTERED,
 		"r" IN("FRAGMENT", "r"));
+	bad = t_library(&r_a, DK_LIBRARY_IMPL, NULL, 0);
+	CHECK_OK(dk_library_register(&bad, &t_why));
+	REFUSED(dk_library_register(&bad, &t_why), EEXIST, LIBRARY_REGISTERED,
+		"_" IN("IMPL", "_"));
+	CHECK_OK(dk_library_unregister(&bad));
 	close();
 }
 
