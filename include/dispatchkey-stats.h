@@ -139,7 +139,7 @@ struct dk_stat {
  * dk_op_stat() - walk the counters of an operator
  * @op: the operator
  * @i: index, from 0: its functions in the order of dk_op_impl(), the backend
- *	fallbacks that its table uses, the calls without a function
+ *	fallbacks that have a counter for it, the calls without a function
  * @s: filled with the counter; set @s->size first
  *
  * When a function or backend fallback is unregistered, its count is added to @gone

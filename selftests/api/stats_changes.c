@@ -3,6 +3,10 @@
 #include "alloc.h"
 #include "counted.h"
 
+#if !T_KERNEL
+#include "core/change/change.h"
+#endif
+
 DK_OP(swap_old, "stats_changes::swap", (struct dk_obj *x), (x), (x));
 DK_OP(swap_new, "stats_changes::swap", (struct dk_obj *x, int n), (x, n), (x));
 
@@ -169,6 +173,39 @@ static void replaced_operator_releases_its_counter(void)
 	CHECK_OK(dk_provider_unregister(&guest));
 }
 
+/*
+ * An operator without definition and functions is kept by a handle. A registration that fails does
+ * not change which provider its counter of a fallback belongs to.
+ */
+static void refused_registration_keeps_the_providers_of_counters(void)
+{
+	static const struct dk_impl fallback = DK_FALLBACK(DK_CUDA, c_serve_all);
+	const struct dk_impl bad[] = {
+		DK_IMPL(tack, DK_COMPOSITE_EXPLICIT_AUTOGRAD, c_here), { .op = &tack_op }
+	};
+	struct dk_obj x = c_on(DK_BACKEND_CUDA, 0, 0);
+	static struct dk_provider guest;
+	struct dk_op *op;
+
+	c_open(0);
+	t_join(&guest, "guest");
+	CHECK_OK(dk_fallback_register(&guest, &fallback, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(dk_op_define(&c_prov, &tack_op, 0, &t_why));
+	op = t_get("counted::tack");
+	CHECK_OK(tack_at(op, &dk_local_default, &x));
+	CHECK_OK(dk_op_undefine(&c_prov, "counted::tack", &t_why));
+	CHECK(dk_impls_register(&c_prov, bad, 2, &t_why));
+	CHECK_OK(dk_impls_register(&c_prov, bad, 1, &t_why));
+	CHECK_OK(dk_op_define(&c_prov, &tack_op, 0, &t_why));
+	/* the operator's table does not use the fallback any more, but this call does */
+	CHECK_OK(tack_for_key(op, &dk_local_default, DK_CUDA, &x));
+	CHECK_INT(c_at_key(op, DK_STAT_FALLBACK, DK_CUDA, 0), 1);
+	CHECK_INT(c_by_provider("guest"), 1);
+	t_unregister(&guest);
+	CHECK_OK(dk_impls_unregister(&c_prov, bad, &t_why));
+}
+
 /* A reset clears all counts, including those of fallbacks, unserved calls and removed functions. */
 static void reset_clears_all_counts(void)
 {
@@ -312,7 +349,7 @@ static void change_succeeds_without_a_counter(void)
 	struct dk_stat s = { .size = sizeof(s) };
 	unsigned int i, nth, uncovered = 0, slow = 0;
 	struct dk_op *op;
-	u64 lost;
+	u64 lost, before;
 	s64 n;
 	int err;
 
@@ -342,7 +379,9 @@ static void change_succeeds_without_a_counter(void)
 		}
 		CHECK_OK(dk_stats_reset(t_reg, &t_why));
 		CHECK_INT(c_uncounted(), 0);
+		before = dk_registry_generation(t_reg);
 		CHECK_OK(dk_stats_enable(t_reg, &t_why));
+		CHECK((dk_registry_generation(t_reg) != before) == (n != 1));
 		CHECK_INT(call_many(0), 1);
 		CHECK_OK(dk_op_stat(op, 0, &s));
 		CHECK_INT(s.count, 1);
@@ -379,6 +418,33 @@ static void table_that_is_built_later_has_counters(void)
 	CHECK_INT(c_uncounted(), 0);
 	t_unregister(&guest);
 }
+
+#if !T_KERNEL
+/* If there is no memory for the table with counters, it is built when there is. */
+static void counted_table_is_built_later(void)
+{
+	static const struct dk_impl own = DK_IMPL(tick, DK_PYTHON, c_here);
+	static struct dk_provider guest;
+	unsigned int nth, failed, slow = 0;
+
+	c_open(0);
+	t_join(&guest, "guest");
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	for (nth = 1; nth < 50; nth++) {
+		CHECK_OK(dk_impls_register(&guest, &own, 1, &t_why));
+		dk_test_fail_alloc(nth);
+		CHECK_OK(dk_impls_withdraw(&guest, &own, &t_why));
+		failed = dk_test_fail_alloc(0);
+		slow += c_tick->table->kind == DKC_TABLE_BYPASS;
+		CHECK_OK(dk_provider_drain(&guest));
+		CHECK_INT(c_tick->table->kind, DKC_TABLE_FULL);
+		if (!failed)
+			break;
+	}
+	CHECK(nth > 1 && slow);
+	t_unregister(&guest);
+}
+#endif
 
 /* Registers a function without memory for its counter. */
 static void register_uncounted(const struct dk_impl *impl, struct dk_op *op)
@@ -458,11 +524,15 @@ T_SUITE(stats_changes,
 	T(functions_register_and_unregister),
 	T(counts_of_removed_functions_stay),
 	T(replaced_operator_releases_its_counter),
+	T(refused_registration_keeps_the_providers_of_counters),
 	T(reset_clears_all_counts),
 	T(many_functions),
 	T(counters_are_used_again),
 	T(enable_fails_without_memory),
 	T(table_that_is_built_later_has_counters),
+#if !T_KERNEL
+	T(counted_table_is_built_later),
+#endif
 	T(change_succeeds_without_a_counter),
 	T(enable_gives_one_of_two_counters),
 	T(refused_change_gives_one_of_two_counters));

@@ -106,7 +106,7 @@ void dkc_change_cancel(struct dkc_change *ch)
 
 /*
  * Returns a copy of the full table with counters. If allocation fails, returns a table that sends
- * all calls to the slow path, which counts calls, too.
+ * all calls to the slow path, which counts calls, too, until dkc_change_rebuild() builds the copy.
  */
 static const struct dkc_table *table_counted(struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
@@ -116,6 +116,8 @@ static const struct dkc_table *table_counted(struct dk_op *op, const struct dkc_
 	if (full->direct == DK__NOT_DIRECT)
 		return full;
 	table = dkc_table_build(op, true, may_sleep);
+	if (!table)
+		op->reg->unbuilt = 1;
 	return table ? table : dkc_table_bypass(op->flags);
 }
 
@@ -242,16 +244,33 @@ void dkc_change_force(struct dkc_change *ch)
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16
 
+/* True if there was no memory for the table of the operator, or for its copy with counters. */
+static bool op_lacks_table(const struct dk_op *op)
+{
+	const struct dkc_table *bypass = dkc_table_bypass(op->flags);
+
+	if (!dkc_deref_locked(op->base, op->reg))
+		return dkc_op_alive(op);
+	return op->reg->tables == DKC_TABLES_COUNTED &&
+	       dkc_deref_locked(op->table, op->reg) == bypass;
+}
+
 static bool op_rebuild(struct dk_op *op, bool may_sleep)
 {
-	struct dkc_table *table = dkc_table_build(op, false, may_sleep);
+	const struct dkc_table *base = dkc_deref_locked(op->base, op->reg);
+	struct dkc_table *table;
 
+	dkc_work(DKC_WORK_TABLES, 1);
+	if (base) {
+		dkc_op_set_table(op, table_for_calls(op, base, may_sleep));
+		return !op_lacks_table(op);
+	}
+	table = dkc_table_build(op, false, may_sleep);
 	if (!table)
 		return false;
-	dkc_work(DKC_WORK_TABLES, 1);
 	dkc_stats_cover(op, table, may_sleep);
 	op_publish(op, table, may_sleep);
-	return true;
+	return !op_lacks_table(op);
 }
 
 bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep)
@@ -263,7 +282,7 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep)
 		return false;
 	pos = reg->unbuilt - 1;
 	while ((op = dkc_op_next_of(reg, &pos, &budget))) {
-		if (dkc_deref_locked(op->base, op->reg) || !dkc_op_alive(op))
+		if (!op_lacks_table(op))
 			continue;
 		if (!op_rebuild(op, may_sleep)) {
 			reg->unbuilt = pos;

@@ -144,7 +144,12 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/* Assigns a counter. @prov is NULL for a builtin fallback or for calls that are not served. */
+/* @prov is NULL for a builtin fallback, and for calls that are not served. */
+static void counter_own(struct dk_registry *reg, u32 n, const struct dkc_provider *prov)
+{
+	counter_at(reg, n)->provider = prov ? prov->number : 0;
+}
+
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {
@@ -163,7 +168,7 @@ static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct d
 		 */
 		smp_store_release(counter, n);
 	}
-	counter_at(reg, n)->provider = prov ? prov->number : 0;
+	counter_own(reg, n, prov);
 	return true;
 }
 
@@ -224,6 +229,9 @@ bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_s
 	if (!op->reg->counters)
 		return true;
 	all = counter_assign(op->reg, &op->missing, NULL, may_sleep);
+	/* no provider owns them if the operator had neither a definition nor functions */
+	while ((r = dkc_next_fallback(op, r)))
+		counter_own(op->reg, dkc_reg_counter(op, r), dkc_block_of(r)->prov);
 	while ((r = dkc_reg_walk(op, r)))
 		if (!dkc_is_fallthrough(r))
 			all &= reg_assign(op, r, may_sleep);

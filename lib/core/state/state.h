@@ -80,7 +80,7 @@ void dkc_change_cancel(struct dkc_change *ch);
 /* Builds and publishes the tables. Never fails: publishes constant tables if there is no memory. */
 void dkc_change_force(struct dkc_change *ch);
 /*
- * Builds, in bounded time, some of the tables for which dkc_change_force() had no memory.
+ * Builds, in bounded time, some of the tables for which there was no memory.
  * Returns true if more tables may be missing and no allocation failed.
  */
 bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);

@@ -9,11 +9,13 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	struct dkc_stats *undone = NULL;
 	enum dk_reason reason = DK_WHY_NONE;
 	bool was_on;
+	u32 used;
 
 	reg = dkc_registry_locked(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	was_on = reg->counters;
+	used = reg->used_counters;
 	if (reg->shutdown)
 		reason = DK_WHY_SHUTDOWN;
 	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
@@ -21,6 +23,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	if (was_on) {
 		/* publish tables with the counters for which there was no memory before */
 		dkc_change_tables(reg, true);
+		reg->generation += reg->used_counters != used;
 	} else if (reason) {
 		undone = dkc_stats_detach(reg);
 	} else {
