@@ -138,6 +138,7 @@ static void refused_registrations_are_not_counted(void)
 
 static void backend_information(void)
 {
+	struct dk_impl at_alias = t_fallthrough(NULL, DK_COMPOSITE_EXPLICIT_AUTOGRAD);
 	struct dk_impl fallback = t_fallthrough(NULL, DK_AUTOGRAD_CPU);
 	struct dk_backend_info info;
 
@@ -149,6 +150,11 @@ static void backend_information(void)
 	CHECK_OK(dk_fallback_register(&cpu, &fallback, &t_why));
 	/* an alias key is not a key of the backend */
 	CHECK_INT(of_backend(DK_BACKEND_CPU).impls, 2);
+	/* a fallback at an alias key is one function of each backend */
+	CHECK_OK(dk_fallback_register(&cpu, &at_alias, &t_why));
+	CHECK_INT(of_backend(DK_BACKEND_CUDA).impls, 1);
+	CHECK_OK(dk_impls_unregister(&cpu, &at_alias, &t_why));
+	CHECK_INT(of_backend(DK_BACKEND_CUDA).impls, 0);
 	plug("card0");
 	plug("card1");
 	info = of_backend(backend);

@@ -314,6 +314,33 @@ static void random_programs(void)
 		CHECK(count[i] > 0);
 }
 
+/* A fallback at an alias key is one function: without it, all the keys of the alias lack it. */
+static void fallback_at_an_alias_key(void)
+{
+	static const struct dk_impl fallback = DK_FALLBACK(DK_AUTOGRAD, boxed);
+	struct dk_op_decl decl = t_decl("explain::alias");
+	struct dk_impl own = t_impl(&decl, DK_AUTOGRAD_CPU, 0);
+	struct dk_obj obj = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *one[] = { &obj };
+	unsigned int i, found = 0;
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&me, "me");
+	CHECK_OK(dk_op_define(&me, &decl, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, &own, 1, &t_why));
+	CHECK_OK(dk_fallback_register(&me, &fallback, &t_why));
+	op = t_get("explain::alias");
+	/* AutogradOther is above AutogradCPU, which serves if AutogradOther falls through */
+	obj.ks = dk_keyset_or(obj.ks, dk_keyset_or(DK_SET(DK_AUTOGRAD_OTHER),
+						   DK_SET(DK_AUTOGRAD_CPU)));
+	CHECK_OK(dk_op_explain(op, none, none, one, 1, &ex));
+	for (i = 0; !dk_explain_step(op, &ex, i, &step); i++) {
+		if (step.kind == DK_STEP_IMPL && step.is_fallback)
+			found += CHECK_INT(step.bearing, DK_BEARING_SET);
+	}
+	CHECK_INT(found, 1);
+}
+
 static void refusals(void)
 {
 	u64 state = 1;
@@ -339,4 +366,4 @@ static void refusals(void)
 	CHECK_OK(dk_explain_step(op, &ex, 0, &step));
 }
 
-T_SUITE(explain, T(random_programs), T(refusals));
+T_SUITE(explain, T(random_programs), T(fallback_at_an_alias_key), T(refusals));

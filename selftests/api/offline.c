@@ -175,10 +175,15 @@ static void offline_fallbacks_do_not_serve(void)
 	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough");
 }
 
+static int serve_all(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
 /* A fallback can be the last function that serves an operator. */
 static void operator_without_its_fallback_is_reported(void)
 {
-	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
+	static const struct dk_impl fallback = DK_FALLBACK(DK_PRIVATEUSE1, serve_all);
 
 	setup(0, false);
 	CHECK_OK(dk_fallback_register(&host, &fallback, &t_why));
@@ -190,9 +195,29 @@ static void operator_without_its_fallback_is_reported(void)
 	CHECK_STR(t_why.name, "offline::op at edu");
 }
 
-static int serve_all(struct dk_call *c, void *args)
+/* A fallthrough serves no calls. So none are missing if it goes offline. */
+static void fallthroughs_do_not_serve(void)
 {
-	return 0;
+	struct dk_impl through = t_fallthrough(&decl, DK_CUDA), composite;
+	u32 number;
+
+	setup(0, false);
+	CHECK_OK(dk_impls_register(&two, &through, 1, &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, DK_BACKEND_CUDA, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_OK(dk_backend_set_online(t_reg, DK_BACKEND_CUDA, 1, &t_why));
+	CHECK_OK(dk_device_register(&one, DK_BACKEND_CUDA, "cuda0", NULL, &tables[3], 1, &number,
+				    &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, number, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
+	CHECK_STR(t_why.name, "offline::op at CUDA");
+	/* a call that falls through at CUDA is routed by Undefined */
+	CHECK_OK(dk_device_set_online(t_reg, number, 1, &t_why));
+	composite = t_impl(&decl, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 5);
+	CHECK_OK(dk_impls_register(&two, &composite, 1, &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, number, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_INT(call_with(dk_obj_on(DK_BACKEND_CUDA, number)), 5);
 }
 
 /*
@@ -417,6 +442,7 @@ T_SUITE(offline,
 	T(no_table_for_an_offline_device),
 	T(offline_fallbacks_do_not_serve),
 	T(operator_without_its_fallback_is_reported),
+	T(fallthroughs_do_not_serve),
 	T(atomic_operator_without_a_fallback_is_not_reported),
 	T(provider_unregisters_while_offline),
 	T(released_name_comes_online),

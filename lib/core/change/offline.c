@@ -69,9 +69,20 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 /* True if no other function serves the key of @r, which goes offline. */
 static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 {
-	return op->definer &&
-	       (!(op->flags & DK_OP_ATOMIC) || (dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)) &&
-	       dkc_evaluate(op, dkc_block_of(r)->dev, r->slot, NULL).prov == DK_PROV_MISSING;
+	const struct dk_layout *l = op->reg->layout;
+	struct dkc_pick now;
+
+	if (!op->definer || dkc_is_fallthrough(r) ||
+	    ((op->flags & DK_OP_ATOMIC) && !(dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)))
+		return false;
+	now = dkc_evaluate(op, dkc_block_of(r)->dev, r->slot, NULL);
+	if (!now.reg || !dkc_is_fallthrough(now.reg))
+		return now.prov == DK_PROV_MISSING;
+	if (l->slot_functionality[r->slot] != l->role[DKC_ROLE_DENSE])
+		return false;
+	/* a call that falls through at Dense is routed by Undefined */
+	now = dkc_evaluate(op, dkc_block_of(r)->dev, 0, NULL);
+	return !now.reg || dkc_is_fallthrough(now.reg);
 }
 
 /*

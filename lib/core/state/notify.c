@@ -44,6 +44,7 @@ void dkc_notify_block(const struct dkc_block *b, bool added)
 	struct dk_registry *reg = b->prov->reg;
 	int by = added ? 1 : -1;
 	unsigned int i;
+	u64 counted = 0;
 
 	dkc_assert_writer(b->prov->reg);
 	/* a fallback is one function, even at several keys */
@@ -53,8 +54,10 @@ void dkc_notify_block(const struct dkc_block *b, bool added)
 		u64 backend = dkc_reg_bits(&b->regs[i], reg->layout) &
 			      reg->layout->backend_mask;
 
-		if (backend)
+		if (backend & ~counted)
 			reg->impls_at[__ffs64(backend) + 1] += by;
+		if (b->fallback)
+			counted |= backend;
 		if (reg->notifiers)
 			notify_reg(&b->regs[i], added);
 	}

@@ -27,13 +27,21 @@ static bool is_at(const struct dkc_reg *r, const struct dk_registry *reg, u32 ba
 	return unlikely(backends) && (dkc_reg_bits(r, reg->layout) & backends);
 }
 
+/* A fallback at an alias key is one function with several registrations. */
+static bool is_ignored(const struct dkc_reg *r, const struct dkc_reg *ignored)
+{
+	return unlikely(ignored) &&
+	       (r == ignored || (dkc_block_of(r)->fallback &&
+				 dkc_block_of(r) == dkc_block_of(ignored)));
+}
+
 bool dkc_may_serve(const struct dkc_reg *r)
 {
 	const struct dkc_block *b = dkc_block_of(r);
 	const struct dk_registry *reg = b->prov->reg;
 
-	return b->state < DKC_REMOVING && r != reg->ignored && (!b->dev || b->dev->want_online) &&
-	       !is_at(r, reg, reg->want_offline);
+	return b->state < DKC_REMOVING && !is_ignored(r, reg->ignored) &&
+	       (!b->dev || b->dev->want_online) && !is_at(r, reg, reg->want_offline);
 }
 
 /*
