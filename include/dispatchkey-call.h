@@ -385,7 +385,7 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  * * -EPROTOTYPE also if neither @decl nor the operator's definition describes the arguments
  * * -EPROTOTYPE also if there are more than 64 arguments
  * * -EPROTOTYPE also if neither @decl nor the declaration of the registered function can
- *   unpack the arguments (@unbox of struct dk_op_decl)
+ *   unpack the arguments (@unbox of struct dk_op_decl). The call is counted, and hooks run
  */
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);

@@ -30,7 +30,7 @@ enum dk_hook_kind {
  * struct dk_hook_info - a call, as passed to hooks
  * @size: sizeof(struct dk_hook_info)
  * @kind: of enum dk_hook_kind
- * @depth: nesting depth: the number of enclosing calls for which hooks run
+ * @depth: nesting depth: the number of enclosing calls that began while hooks were registered
  * @key: the key by which the call was routed
  * @ks: its effective keyset
  * @name: name of the operator
@@ -127,7 +127,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  * @h: the hooks; does nothing if NULL
  * @why: filled on failure; may be NULL
  *
- * Allocates no memory. If several threads unregister the hooks at once, all of them wait.
+ * Works without free memory. If several threads unregister the hooks at once, all of them wait.
  *
  * Context: Process context, sleeps until the hooks have returned.
  * Return: 0; -ENOENT if the hooks are not registered, or were just unregistered by

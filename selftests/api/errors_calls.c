@@ -60,7 +60,7 @@ static void calls(void)
 	struct same_args both = { &c0, &c1 }, one = { &c0, NULL };
 	struct same_args left = { &gone, NULL }, unclear = { &other, NULL };
 	const struct dk_obj *objs[2];
-	struct dk_op_decl wrong = same_op, older = same_op;
+	struct dk_op_decl wrong = same_op, older = same_op, nameless;
 	struct dk_frame c, below;
 	struct dk_op *op;
 	u32 d0, d1;
@@ -131,6 +131,10 @@ static void calls(void)
 	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &wrong, DK_SET(DK_CPU), objs, 1),
 		    EPROTOTYPE);
 	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &by_name_op, DK_SET(DK_CPU), objs,
+				       1), EPROTOTYPE);
+	nameless = same_op;
+	nameless.name = NULL;
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &nameless, DK_SET(DK_CPU), objs,
 				       1), EPROTOTYPE);
 	/* the fallthrough at Conjugate is skipped, so CPU serves */
 	CHECK_OK(dk_call_redispatch(&below, &c.call, &same_op,

@@ -160,6 +160,9 @@ static void fallbacks_without_an_entry_do_not_serve(void)
 	CHECK_STR(t_why.name, "Tracer");
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_STR(route_label("CPU|Tracer"), "-ENOSYS");
+	/* refuses: dk_fallback_register EEXIST TABLE_REGISTERED */
+	CHECK_INT(dk_fallback_register(&prov, &tracer, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_TABLE_REGISTERED);
 	/* the first fallback serves no key, so a second fallback for its key is not refused */
 	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
 	/* a fallback at an alias serves those of its keys that have an entry */

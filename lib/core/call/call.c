@@ -198,7 +198,8 @@ static int redispatch(struct dk_frame *f, const struct dk__request *rq, struct d
 	const struct dk_call *from = rq->from;
 
 	if (rq->decl != dk_call_decl(from) &&
-	    (!dkc_decl_fits(rq->decl) || !dkc_streq(rq->decl->name, from->op->name)))
+	    (!rq->decl->name || !dkc_decl_fits(rq->decl) ||
+	     !dkc_streq(rq->decl->name, from->op->name)))
 		return -EPROTOTYPE;
 	req->decl = rq->decl;
 	req->ks = rq->ks.bits;

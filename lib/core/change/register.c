@@ -148,7 +148,8 @@ static int fallback_admit(struct dkc_registration *r)
 		rcu_assign_pointer(reg->fallback[slot], dkc_block_add(r->block, l, r->impls, key));
 	}
 	dkc_change_add_fallbacks(&r->ch, reg);
-	return 0;
+	/* the same fallback again: no key shows this if none has an entry */
+	return check_table(r);
 }
 
 /* ---- blocks ------------------------------------------------------------------ */
