@@ -80,34 +80,42 @@ static struct dk_nl_event *event_at(u32 i)
 }
 
 /*
- * Returns the queued event with which @e is merged: the last event about the same object, if that
- * event has the same kind and provider as @e. Returns NULL if there is no such event.
+ * Sets *@at to the index of the queued event with which @e is merged: the last event about the same
+ * object, if that event has the same kind and provider as @e. Returns false if there is none.
  */
-static struct dk_nl_event *event_to_merge(const struct dk_nl_event *e)
+static bool event_to_merge(const struct dk_nl_event *e, u32 *at)
 {
 	u32 i, first = events.n - min(events.n, MERGE_WINDOW);
 
 	lockdep_assert_held(&events.lock);
 	for (i = events.n; i > first; i--) {
-		struct dk_nl_event *old = event_at(i - 1);
+		const struct dk_nl_event *old = event_at(i - 1);
 
 		if (old->subject != e->subject || old->number != e->number ||
 		    strcmp(old->name, e->name))
 			continue;
-		return old->kind == e->kind && !strcmp(old->provider, e->provider) ?
-			old : NULL;
+		*at = i - 1;
+		return old->kind == e->kind && !strcmp(old->provider, e->provider);
 	}
-	return NULL;
+	return false;
 }
 
-static void event_merge(struct dk_nl_event *old, const struct dk_nl_event *e)
+/* Replaces the event at index @at by the newest event, which stands for both. */
+static void event_merge(u32 at, const struct dk_nl_event *e)
 {
-	if (old->key != e->key)
-		old->key = 0;
-	old->time = e->time;
-	old->generation = e->generation;
-	old->online = e->online;
-	old->count += e->count;
+	const struct dk_nl_event *old = event_at(at);
+	u32 count = old->count + e->count;
+	bool same_key = old->key == e->key;
+	struct dk_nl_event *newest;
+
+	lockdep_assert_held(&events.lock);
+	for (; at + 1 < events.n; at++)
+		*event_at(at) = *event_at(at + 1);
+	newest = event_at(at);
+	*newest = *e;
+	newest->count = count;
+	if (!same_key)
+		newest->key = 0;
 }
 
 /* Adds the events that @e represents to the number of lost events, which send_events() reports. */
@@ -122,14 +130,12 @@ static void event_drop(const struct dk_nl_event *e)
 /* Queues an event. Returns the number of queued events. */
 static u32 event_add(const struct dk_nl_event *e)
 {
-	struct dk_nl_event *old;
 	bool full = false;
-	u32 n;
+	u32 n, at;
 
 	spin_lock(&events.lock);
-	old = event_to_merge(e);
-	if (old)
-		event_merge(old, e);
+	if (event_to_merge(e, &at))
+		event_merge(at, e);
 	else if (events.n < RING_SIZE)
 		*event_at(events.n++) = *e;
 	else

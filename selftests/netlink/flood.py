@@ -99,10 +99,11 @@ def counts_add_up(tap, family):
     listener.sock.close()
 
 
-def switch_often(family, number, times):
-    """Switches a device this many times. Returns the notifications."""
+def switch_often(family, numbers, times):
+    """Switches these devices in turn, this many times. Returns the notifications."""
     listener = genl.Listener(family, rcvbuf=ROOM)
-    requests = [family.spec.encode("device", {"number": number, "state": i % 2})
+    requests = [family.spec.encode("device", {"number": numbers[i % len(numbers)],
+                                              "state": i // len(numbers) % 2})
                 for i in range(times)]
     for request in requests:
         family.raw("device-set", request)
@@ -113,15 +114,19 @@ def switch_often(family, number, times):
 
 def are_coalesced(tap, family):
     """Several changes of one device are combined in one notification if they follow each other
-    quickly. How quickly they do depends on the machine, so one successful attempt is enough."""
-    crowd("devices", 1)
-    number = family.do("device-get", {"name": "crowd000"})["number"]
+    quickly, even if another device changes in between. How quickly they do depends on the machine,
+    so one successful attempt is enough."""
+    crowd("devices", 2)
+    numbers = [family.do("device-get", {"name": f"crowd00{i}"})["number"] for i in range(2)]
     times, fewest = 100, None
     for attempt in range(6):
-        events = switch_often(family, number, times)
+        events = switch_often(family, numbers, times)
         states = [e for e in events if e["kind"] == "device-state"]
-        tap.equal(f"{times} changes of one device, {attempt + 1}: the counts add up", times,
+        generations = [e["generation"] for e in states]
+        tap.equal(f"{times} changes of two devices, {attempt + 1}: the counts add up", times,
                   total(events, "device-state") + total(events, "lost"))
+        tap.equal("combined notifications are in the order of the changes", sorted(generations),
+                  generations)
         tap.ok("the last notification has the last state",
                states and states[-1]["state"] == "online", states[-1:])
         fewest = min(fewest or times, len(states))
@@ -191,7 +196,7 @@ def other_namespace(tap, family):
 
 
 def main():
-    tap = genl.Tap(31)
+    tap = genl.Tap(32)
     family = genl.Family()
     for part in (one_change_each, counts_add_up, are_coalesced, listener_does_not_read,
                  other_namespace):
