@@ -5,6 +5,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
@@ -195,7 +196,9 @@ static int open_with(struct dk_nl *nl, const struct dk_nl_options *options)
 	if (options && dkn_copy_in(&o, sizeof(o), options))
 		return dkn_error_set(&nl->why, -EINVAL, "invalid size of struct dk_nl_options");
 	nl->retries = o.retries ? o.retries : DEFAULT_RETRIES;
-	nl->timeout_ms = o.timeout_ms ? (int)(o.timeout_ms & INT32_MAX) : -1;
+	if (o.timeout_ms > INT_MAX)
+		o.timeout_ms = INT_MAX;
+	nl->timeout_ms = o.timeout_ms ? (int)o.timeout_ms : -1;
 	err = dkn_connect(nl);
 	return err ? err : check_layout(nl, o.layout);
 }

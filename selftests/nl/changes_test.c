@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests lists that change while the client reads them, and a module that is loaded and unloaded. */
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "client.h"
 
@@ -304,6 +307,26 @@ TEST(no_answer_in_time)
 	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	dk_nl_free(info);
 	close_nl(nl);
+}
+
+/* The longest times are not negative for poll(): the child is still waiting. */
+TEST(long_timeout)
+{
+	struct dk_nl_options o = { .size = sizeof(o), .timeout_ms = 1U << 31 };
+	const struct dk_nl_info *info;
+	struct dk_nl *nl;
+	int status;
+	pid_t child = fork();
+
+	EXPECT_EQ(child < 0, 0);
+	if (!child) {
+		_exit(dk_nl_open(&o, &nl, NULL) ||
+		      (fake.answer = answer_nothing, dk_nl_info_get(nl, &info)));
+	}
+	usleep(100000);
+	kill(child, SIGKILL);
+	EXPECT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(WIFSIGNALED(status), 1);
 }
 
 /* Messages of another process are not replies. */
