@@ -233,6 +233,7 @@ static int scripted(const char *function)
 		{ "EBUSY", EBUSY }, { "EAGAIN", EAGAIN }, { "EPROTO", EPROTO },
 		{ "ETIMEDOUT", ETIMEDOUT }, { "ENODEV", ENODEV }, { "EBADMSG", EBADMSG },
 		{ "EOPNOTSUPP", EOPNOTSUPP }, { "EDEADLK", EDEADLK }, { "ENODATA", ENODATA },
+		{ "EINVAL", EINVAL },
 	};
 	struct line *l = find("fail", function);
 	size_t i;
@@ -243,6 +244,7 @@ static int scripted(const char *function)
 			continue;
 		failed(-errors[i].value, *word(l, 2) ? word(l, 2) : strerror(errors[i].value));
 		snprintf(error.message, sizeof(error.message), "%s", word(l, 2));
+		snprintf(error.value, sizeof(error.value), "%s", word(l, 3));
 		return -errors[i].value;
 	}
 	if (l)
@@ -255,7 +257,9 @@ static int absent(const char *what, const char *name)
 	char sentence[400];
 
 	snprintf(sentence, sizeof(sentence), "%s \"%s\": no such %s", what, name, what);
-	return failed(-ENOENT, sentence);
+	failed(-ENOENT, sentence);
+	snprintf(error.message, sizeof(error.message), "no such %s", what);
+	return -ENOENT;
 }
 
 /* The first call reads the script. Without a script, the module is not loaded. */

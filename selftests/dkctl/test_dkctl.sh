@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=255
+planned=256
 count=0
 failed=0
 
@@ -456,6 +456,7 @@ done
 bad 'the keys of this release are not known; use a file, or a layout' layout pytorch-2.15
 bad 'the keys of this release are not known; use a file, or a layout' layout v2.15.1
 bad 'unknown layout "v9": use a file' layout v9
+bad 'cannot open "/dev/null/v9": Not a directory' layout /dev/null/v9
 bad '"pytorch-9"' key CPU -l pytorch-9
 bad 'use a file, or a layout that "dkctl layout" lists' keyset --to pytorch-2.15 CPU
 bad '--to' keyset --to

@@ -46,15 +46,21 @@ static void append(struct columns *l, const char *s, enum color color)
 
 void columns_put(struct columns *l, enum color color, const char *format, ...)
 {
-	char text[1024];
+	char *text;
 	va_list ap;
+	int len;
 
 	if (l->failed)
 		return;
 	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
+	len = vasprintf(&text, format, ap);
 	va_end(ap);
+	if (len < 0) {
+		l->failed = true;
+		return;
+	}
 	append(l, text, color);
+	free(text);
 }
 
 void columns_free(struct columns *l)

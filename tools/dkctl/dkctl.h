@@ -295,7 +295,9 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
-/* Wraps a text, with unprintable bytes as \xNN; returns false if allocation fails. */
+/* Wraps a text, with unprintable bytes as \xNN, and ends it; false if allocation fails. */
+bool wrap_all(struct wrap *w, const char *text);
+/* As wrap_begin() and wrap_all(), for lines of this width. */
 bool wrap_words(FILE *f, int columns, const char *head, const char *text);
 /* Like wrap_words(), to standard output; returns a status. */
 int wrap_text(struct request *q, const char *head, const char *text);

@@ -49,7 +49,9 @@ const struct dk_layout *open_layout(struct request *q, const char *name, int *st
 		return found;
 	f = fopen(name, "r");
 	if (!f) {
-		*status = fail_layout(q, name);
+		*status = errno == ENOENT ? fail_layout(q, name) :
+			  fail(q, STATUS_BAD_INPUT, name, NULL, "cannot open \"%.500s\": %s", name,
+			       strerror(errno));
 		return NULL;
 	}
 	l = parse_file(q, name, f, status);

@@ -3,9 +3,11 @@
 #include "dkctl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 int show_version(struct request *q)
 {
@@ -133,10 +135,28 @@ int close_output(int status)
 	return fail_output(errno ? errno : output_error);
 }
 
+/*
+ * Opens those of the standard streams that are closed. Otherwise a socket or file that is opened
+ * later would have the number of one of them, and get its text.
+ */
+static void open_streams(void)
+{
+	/* reading from standard input fails, as it would if it were still closed */
+	int fd = open("/dev/null", O_WRONLY);
+
+	while (fd >= 0 && fd < STDERR_FILENO)
+		fd = dup(fd);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
 	signal(SIGPIPE, on_closed_pipe);
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
+		return fail_output(errno);
+	open_streams();
 	/* write whole lines, so that messages of concurrent processes do not mix within a line */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	return close_output(run(argv));

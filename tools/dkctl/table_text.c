@@ -11,12 +11,15 @@
 /* Width of a cell in the list of functionalities with one table entry. */
 #define CELL		3
 
+/* Cuts off the end of a long name, but keeps a second name, as in "edu (PrivateUse1)". */
 static void put_padded(const char *s, size_t width)
 {
-	size_t len = strlen(s);
+	const char *second = strchr(s, ' ');
 
-	if (len > width)
-		printf("%.*s...", (int)(width - 3), s);
+	if (!second || strlen(second) + 3 > width)
+		second = "";
+	if (strlen(s) > width)
+		printf("%.*s...%s", (int)(width - 3 - strlen(second)), s, second);
 	else
 		printf("%-*s", (int)width, s);
 }
@@ -147,7 +150,7 @@ static void put_others(struct request *q, const struct grid *g)
 static bool put_legend(struct request *q, const struct grid *g)
 {
 	const struct grid_function *fn;
-	char text[4 * DK_NAME_MAX + 64], *plain, *word, *rest;
+	char text[4 * DK_NAME_MAX + 64];
 	struct wrap w = { stdout, line_width(stdout), CELL + 1, CELL + 1 };
 	unsigned int i;
 
@@ -159,13 +162,8 @@ static bool put_legend(struct request *q, const struct grid *g)
 		putchar(' ');
 		w.column = w.indent;
 		grid_describe(fn, text, sizeof(text));
-		plain = escape_text(text);
-		if (!plain)
+		if (!wrap_all(&w, text))
 			return false;
-		for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-			wrap_word(&w, word, "");
-		wrap_end(&w);
-		free(plain);
 	}
 	return true;
 }

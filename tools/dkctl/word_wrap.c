@@ -70,17 +70,17 @@ static const char *break_word(struct wrap *w, const char *word)
 	return word;
 }
 
-/* Prints a word, and @tail, such as a comma, on the same line. */
-void wrap_word(struct wrap *w, const char *word, const char *tail)
+/* Prints a word after this number of blanks, or on the next line. */
+static void put_word(struct wrap *w, int blanks, const char *word, const char *tail)
 {
 	int len = (int)(strlen(word) + strlen(tail));
 
-	if (w->column > w->indent && w->column + 1 + len > w->columns) {
+	if (w->column > w->indent && w->column + blanks + len > w->columns) {
 		fprintf(w->f, "\n%*s", w->indent, "");
 		w->column = w->indent;
 	} else if (w->column > w->indent) {
-		fputc(' ', w->f);
-		w->column++;
+		fprintf(w->f, "%*s", blanks, "");
+		w->column += blanks;
 	}
 	if (w->column == w->indent) {
 		word = break_word(w, word);
@@ -90,25 +90,45 @@ void wrap_word(struct wrap *w, const char *word, const char *tail)
 	w->column += len;
 }
 
+/* Prints a word, and @tail, such as a comma, on the same line. */
+void wrap_word(struct wrap *w, const char *word, const char *tail)
+{
+	put_word(w, 1, word, tail);
+}
+
 void wrap_end(struct wrap *w)
 {
 	fputc('\n', w->f);
 }
 
-bool wrap_words(FILE *f, int columns, const char *head, const char *text)
+bool wrap_all(struct wrap *w, const char *text)
 {
-	char *plain = escape_text(text), *word, *rest;
-	struct wrap w;
+	char *plain = escape_text(text), *rest = plain, *word;
+	int blanks = 0;
 
 	if (!plain)
 		return false;
-	wrap_begin(&w, f, head, (int)strlen(head));
-	w.columns = columns;
-	for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		wrap_word(&w, word, "");
-	wrap_end(&w);
+	/* several blanks are blanks around empty words */
+	while (rest) {
+		word = strsep(&rest, " ");
+		if (*word) {
+			put_word(w, blanks, word, "");
+			blanks = 0;
+		}
+		blanks++;
+	}
+	wrap_end(w);
 	free(plain);
 	return true;
+}
+
+bool wrap_words(FILE *f, int columns, const char *head, const char *text)
+{
+	struct wrap w;
+
+	wrap_begin(&w, f, head, (int)strlen(head));
+	w.columns = columns;
+	return wrap_all(&w, text);
 }
 
 int wrap_text(struct request *q, const char *head, const char *text)

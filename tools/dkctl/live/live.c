@@ -50,11 +50,16 @@ static int fail_permission(struct live *v)
 
 int fail_kernel(struct live *v, int err)
 {
+	int status = STATUS_KERNEL;
+
 	if (err == -ENOMEM && !*dk_nl_why(client(v))->message)
 		return fail_memory(v->q);
 	if (err == -EPERM)
 		return fail_permission(v);
-	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(client(v)));
+	/* a word is wrong; for example, a name is too long */
+	if (err == -EINVAL && *dk_nl_why(client(v))->value)
+		status = STATUS_BAD_INPUT;
+	return fail(v->q, status, NULL, NULL, "%s", dk_nl_strerror(client(v)));
 }
 
 struct dk_nl *client(struct live *v)

@@ -93,7 +93,9 @@ int fail_op(struct live *v, const char *name);
 int check_names(struct live *v, const char *op, const char *provider);
 /* Reports an error of a filtered list. -ENOENT means that a name in the filter is unknown. */
 int fail_filtered(struct live *v, int err, const char *op, const char *provider);
-/* Reports -ENOENT and -ENODEV with @fail_name, and other errors with the kernel's text. */
+/* True if the error means that the kernel does not know a name. */
+bool is_unknown_name(struct live *v, int err);
+/* Reports an unknown name with @fail_name, and other errors with the kernel's text. */
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_name)(struct live *v, const char *name));
 

@@ -122,17 +122,28 @@ int fail_op(struct live *v, const char *name)
 	return fail_name(v, "operator", "op", name, &s);
 }
 
+/* If the module is gone, the error is -ENOENT, too, but without a message of the kernel. */
+bool is_unknown_name(struct live *v, int err)
+{
+	return (err == -ENOENT || err == -ENODEV) && *dk_nl_why(client(v))->message;
+}
+
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_one)(struct live *v, const char *name))
 {
-	return err == -ENOENT || err == -ENODEV ? fail_one(v, name) : fail_kernel(v, err);
+	return is_unknown_name(v, err) ? fail_one(v, name) : fail_kernel(v, err);
 }
 
 int fail_filtered(struct live *v, int err, const char *op, const char *provider)
 {
-	int status = err == -ENOENT ? check_names(v, op, provider) : STATUS_OK;
+	const struct dk_nl_error why = *dk_nl_why(client(v));
+	int status;
 
-	return status ? status : fail_kernel(v, err);
+	if (!is_unknown_name(v, err))
+		return fail_kernel(v, err);
+	status = check_names(v, op, provider);
+	/* the name has come back */
+	return status ? status : fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", why.sentence);
 }
 
 int check_names(struct live *v, const char *op, const char *provider)

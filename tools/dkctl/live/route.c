@@ -535,8 +535,9 @@ static int query(struct call *c)
 		err = dk_nl_explain(client(v), &c->nl, &c->route, &c->steps);
 	else
 		err = dk_nl_route_get(client(v), &c->nl, &c->route);
+	/* -ENODEV: a device was removed after its name was looked up */
 	if (err)
-		return fail_named(v, err, c->nl.op, fail_op);
+		return err == -ENODEV ? fail_kernel(v, err) : fail_named(v, err, c->nl.op, fail_op);
 	if (has_option(v, OPTION_JSON))
 		json(c);
 	else
