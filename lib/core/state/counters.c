@@ -89,12 +89,18 @@ static u64 counter_restart(struct dk_registry *reg, u32 n)
 	return counted;
 }
 
+/* Counts the calls of a counter as those of removed functions. */
+static void counter_move(struct dk_registry *reg, u32 n)
+{
+	if (n)
+		reg->withdrawn_counts += counter_restart(reg, n);
+}
+
 static void counter_withdraw(struct dk_registry *reg, u32 n)
 {
-	if (!n)
-		return;
-	reg->withdrawn_counts += counter_restart(reg, n);
-	counter_at(reg, n)->provider = 0;
+	counter_move(reg, n);
+	if (n)
+		counter_at(reg, n)->provider = 0;
 }
 
 static void counter_free(struct dk_registry *reg, u32 n)
@@ -144,12 +150,7 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/* @prov is NULL for a builtin fallback, and for calls that are not served. */
-static void counter_own(struct dk_registry *reg, u32 n, const struct dkc_provider *prov)
-{
-	counter_at(reg, n)->provider = prov ? prov->number : 0;
-}
-
+/* Assigns a counter. @prov is NULL for a builtin fallback or for calls that are not served. */
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {
@@ -168,7 +169,7 @@ static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct d
 		 */
 		smp_store_release(counter, n);
 	}
-	counter_own(reg, n, prov);
+	counter_at(reg, n)->provider = prov ? prov->number : 0;
 	return true;
 }
 
@@ -229,9 +230,6 @@ bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_s
 	if (!op->reg->counters)
 		return true;
 	all = counter_assign(op->reg, &op->missing, NULL, may_sleep);
-	/* no provider owns them if the operator had neither a definition nor functions */
-	while ((r = dkc_next_fallback(op, r)))
-		counter_own(op->reg, dkc_reg_counter(op, r), dkc_block_of(r)->prov);
 	while ((r = dkc_reg_walk(op, r)))
 		if (!dkc_is_fallthrough(r))
 			all &= reg_assign(op, r, may_sleep);
@@ -309,9 +307,14 @@ static void numbers_release(struct dk_registry *reg, struct dkc_numbers __rcu **
 
 void dkc_stats_withdraw_op(const struct dk_op *op)
 {
+	const struct dkc_numbers *numbers = dkc_deref_locked(op->numbers, op->reg);
+	u32 i;
+
 	dkc_assert_writer(op->reg);
-	counter_withdraw(op->reg, op->missing);
-	numbers_withdraw(op->reg, &op->numbers);
+	counter_move(op->reg, op->missing);
+	/* the fallbacks are still registered: the counters stay those of their providers */
+	for (i = 0; numbers && i < numbers->n; i++)
+		counter_move(op->reg, numbers->of[i]);
 }
 
 void dkc_stats_forget_op(struct dk_op *op)
