@@ -93,16 +93,12 @@ static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 /* Reports which name does not exist: that of the operator or that of the device. */
 static int fail_table(struct live *v, int err, const struct grid *g)
 {
-	const struct dk_nl_error why = *dk_nl_why(client(v));
 	int status;
 
-	if (!is_unknown_name(v, err))
-		return fail_kernel(v, err);
+	if (!g->device || !is_unknown_name(v, err))
+		return fail_filtered(v, err, g->op, NULL);
 	status = check_names(v, g->op, NULL);
-	if (!status && g->device)
-		status = fail_device(v, g->device);
-	/* the operator has come back */
-	return status ? status : fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", why.sentence);
+	return status ? status : fail_device(v, g->device);
 }
 
 /* Suggests "device NAME" if the name of a device alone follows the operator. */
