@@ -2395,7 +2395,7 @@ private:
 	}
 
 	/* Examines the second form only if the first one does not fit: it may not compile. */
-	template <class F, bool with_call> static constexpr bool takes()
+	template <class F, bool with_call> static constexpr bool accepts()
 	{
 		if constexpr (with_call)
 			return true;
@@ -2407,7 +2407,7 @@ private:
 	template <class F> static function of(F &f)
 	{
 		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
-		constexpr bool fits = takes<F, with_call>();
+		constexpr bool fits = accepts<F, with_call>();
 
 		static_assert(fits, "the function must return int and take exactly the operator's "
 				    "parameters, with or without a dk_call *");
