@@ -570,8 +570,15 @@ static int client_sent_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%lld\n", atomic64_read(kp->arg));
 }
 
+/* Called if insmod is given the parameter. The kernel needs this function even if it only fails. */
+static int client_sent_set(const char *text, const struct kernel_param *param)
+{
+	return -EINVAL;
+}
+
 static const struct kernel_param_ops client_sent_ops = {
 	.get = client_sent_get,
+	.set = client_sent_set,
 };
 
 module_param_cb(sent, &client_sent_ops, &client_sent, 0444);

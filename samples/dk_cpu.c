@@ -57,8 +57,15 @@ static int cpu_served_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%lld\n", atomic64_read(kp->arg));
 }
 
+/* Called if insmod is given the parameter. The kernel needs this function even if it only fails. */
+static int cpu_served_set(const char *text, const struct kernel_param *param)
+{
+	return -EINVAL;
+}
+
 static const struct kernel_param_ops cpu_served_ops = {
 	.get = cpu_served_get,
+	.set = cpu_served_set,
 };
 
 module_param_cb(served_factorial, &cpu_served_ops, &served[CPU_FACTORIAL], 0444);

@@ -48,7 +48,12 @@ static int missing_get(char *buffer, const struct kernel_param *param)
 	return sysfs_emit(buffer, "%u\n", torture_missing());
 }
 
-static const struct kernel_param_ops missing_ops = { .get = missing_get };
+static int missing_set(const char *text, const struct kernel_param *param)
+{
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops missing_ops = { .get = missing_get, .set = missing_set };
 module_param_cb(missing, &missing_ops, NULL, 0444);
 MODULE_PARM_DESC(missing, "kinds of calls and changes that have not happened yet (read only)");
 
