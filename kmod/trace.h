@@ -14,9 +14,10 @@
 #include "../lib/core/change/change.h"
 
 #ifndef DKC_TEXT
-#define DKC_TEXT(field, text)	__dynamic_array(char, field, strlen(text) + 1)
+/* Longer strings end in "...": an event that does not fit the buffer would be lost, or a WARN. */
+#define DKC_TEXT(field, text)	__dynamic_array(char, field, strnlen(text, DK_NAME_MAX - 1) + 1)
 #define DKC_COPY(field, text)						\
-	memcpy(__get_dynamic_array(field), text, __get_dynamic_array_len(field))
+	dkc_strcpy(__get_dynamic_array(field), text, __get_dynamic_array_len(field))
 
 /* The names and numbers of a function or a call, looked up once. Strings are never NULL. */
 struct dk_traced {

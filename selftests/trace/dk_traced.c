@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_traced: registers functions. Makes one call of each kind when its parameter "calls" is
- * written, and a deferred call when "job" is written. trace.sh checks the events.
+ * written, and a deferred call when "job" is written. With long_label=1, one label is longer than
+ * an event may be. trace.sh checks the events.
  */
 #include <linux/module.h>
 
@@ -30,7 +31,12 @@ static int submit(struct dk_call *c, struct dk_obj *x)
 	return dk_call_defer(c, &token);
 }
 
-static const struct dk_impl impls[] = {
+static bool long_label;
+module_param(long_label, bool, 0400);
+
+static char label[9000];
+
+static struct dk_impl impls[] = {
 	DK_IMPL(traced, DK_CPU, on_cpu),
 	DK_IMPL(traced, DK_AUTOGRAD_CPU, on_autograd),
 	DK_IMPL_ATOMIC(traced_swift, DK_CPU, on_cpu),
@@ -81,6 +87,8 @@ static int __init traced_init(void)
 
 	if (err)
 		return err;
+	if (long_label)
+		impls[0].label = memset(label, 'l', sizeof(label) - 1);
 	err = dk_op_define(&me, &traced_op, 0, NULL);
 	if (!err)
 		err = dk_op_define(&me, &traced_swift_op, DK_OP_ATOMIC, NULL);

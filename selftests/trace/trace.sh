@@ -38,7 +38,7 @@ traced() { sed -nE 's/^.*: (dk_[a-z_]+: .*)$/\1/p' $tracing/trace; }
 # seen NAME LINE - checks that the line was recorded once
 seen() { is "$1" 1 "$(traced | grep -cFx -- "$2")"; }
 
-plan 36
+plan 38
 
 # ---- the events -------------------------------------------------------------------
 
@@ -130,6 +130,16 @@ is "with a filter by operator, only its calls are recorded" \
 	"dk_call_enter: op=traced::swift" "$(traced | cut -d' ' -f1-2)"
 echo 0 >$events/dk_call_enter/filter
 echo 0 >$events/dk_call_enter/enable
+
+# ---- a long name --------------------------------------------------------------------
+
+unload dk_traced
+clear_trace
+echo 1 >$events/enable
+ok "a driver with a label of 9000 bytes loads" load dk_traced long_label=1
+seen "the event has the beginning of the label" \
+	"dk_register: op=traced::op key=CPU label=$(printf 'l%.0s' {1..124})... provider=traced device=0 device_name="
+echo 0 >$events/enable
 
 # ---- addresses, and unloading while events are enabled ----------------------------------
 
