@@ -4,8 +4,8 @@
  * its exit function. Registrations take no reference on the module: with a reference, the module
  * could not be unloaded, and its exit function would never run. What the exit function leaves
  * registered is unregistered here, in all registries, before the module's memory is freed. So are
- * arrays and definitions in its memory that another module's provider has registered, and those in
- * init memory before that is freed. Like dk_provider_unregister(), unregistering here waits for
+ * arrays, functions and definitions in its memory that another module's provider has registered,
+ * and those in init memory before that is freed. Like dk_provider_unregister(), unregistering here waits for
  * running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -104,7 +104,7 @@ static bool report_left(struct dk_registry *reg, dkc_owns_fn owns, const struct 
 		pr_warn("module %s frees its %s with the declaration of operator %s: the operator was undefined\n",
 			mod->name, memory, left.op->name);
 	else if (left.block)
-		pr_warn("module %s frees its %s with an array of provider %s: the array was unregistered\n",
+		pr_warn("module %s frees its %s with an array or a function of provider %s: the array was unregistered\n",
 			mod->name, memory, left.prov->name);
 	else if (found)
 		pr_warn("module %s was unloaded without unregistering provider %s: doing so now may block module loading\n",

@@ -260,7 +260,7 @@ static bool is_of_object(const struct dkc_inside *in, void *data)
 	const struct dkc_block *b = dkc_block_of(in->reg);
 
 	return dkc_provider_is_owned(b->prov, in_object, data) ||
-	       in_object(data, (uintptr_t)b->impls);
+	       dkc_block_is_owned(b, in_object, data);
 }
 
 /* True if this thread is inside such a call, or in a read-side section: a wait would never end. */
@@ -280,7 +280,8 @@ static bool find_left(struct dk_registry *reg, const struct object *obj,
 	found = dkc_left_by(reg, in_object, obj, &left);
 	if (found)
 		dkc_strcpy(name, left.op ? left.op->name : left.prov->name, DK_NAME_MAX);
-	*what = left.op ? "the definition of" : left.block ? "an array of provider" : "provider";
+	*what = left.op ? "the definition of" : left.block ? "an array or a function of provider" :
+		"provider";
 	mutex_unlock(&reg->lock);
 	return found;
 }

@@ -2,7 +2,8 @@
 /*
  * dk_borrower: has its functions registered by dk_lender, and is unloaded without a word. With
  * withdraw=1, it withdraws them, but does not wait for their calls. With init=1, it registers an
- * array that the kernel frees when the init function has returned.
+ * array that the kernel frees when the init function has returned. With function=1, the array of its
+ * function belongs to dk_lender.
  */
 #include <linux/module.h>
 
@@ -13,6 +14,10 @@ DK_OP(borrowed, "selftest::borrowed", (const struct dk_obj *x), (x), (x));
 static bool init;
 module_param(init, bool, 0400);
 MODULE_PARM_DESC(init, "register an array in init memory with a provider of this module");
+
+static bool function;
+module_param(function, bool, 0400);
+MODULE_PARM_DESC(function, "let the other module register the function in its own array");
 
 static bool withdraw;
 module_param(withdraw, bool, 0400);
@@ -35,6 +40,8 @@ static struct dk_provider borrower = DK_PROVIDER("borrower");
 
 static int __init borrower_init(void)
 {
+	if (function)
+		return dk_lender_register_function(borrowed_cpu);
 	if (!init)
 		return dk_lender_register(&borrowed_op, impls, ARRAY_SIZE(impls));
 	return dk_provider_register(&borrower, NULL) ?:

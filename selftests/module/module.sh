@@ -16,7 +16,7 @@ need_module dispatchkey dk_forgetful dk_unfinished dk_lender dk_borrower
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 68
+plan 71
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -123,7 +123,7 @@ ok "a driver loads whose functions another module registers" load dk_borrower
 ok "the driver can be unloaded" unload dk_borrower
 frees='dispatchkey: module dk_borrower frees its memory with'
 is "the log names the provider with the array of the unloaded driver" 1 \
-	"$(log_lines "$frees an array of provider lender:")"
+	"$(log_lines "$frees an array or a function of provider lender:")"
 is "the log names the operator with the declaration of the unloaded driver" 1 \
 	"$(log_lines "$frees the declaration of operator selftest::borrowed:")"
 klog_mark
@@ -133,11 +133,16 @@ klog_mark
 ok "a driver loads that withdraws its array" load dk_borrower withdraw=1
 ok "the driver that has not waited for its array's calls can be unloaded" unload dk_borrower
 is "the log names the provider whose calls may run in the unloaded driver" 1 \
-	"$(log_lines "$frees an array of provider lender:")"
+	"$(log_lines "$frees an array or a function of provider lender:")"
+klog_mark
+ok "a driver loads whose function is in an array of another module" load dk_borrower function=1
+ok "the driver with that function can be unloaded" unload dk_borrower
+is "the log names the provider with the function of the unloaded driver" 1 \
+	"$(log_lines "$frees an array or a function of provider lender:")"
 klog_mark
 ok "a driver loads that registers an array in init memory" load dk_borrower init=1
 is "the log names the provider with the array in init memory" 1 \
-	"$(log_lines "${frees/memory/init memory} an array of provider borrower:")"
+	"$(log_lines "${frees/memory/init memory} an array or a function of provider borrower:")"
 klog_mark
 ok "that driver unregisters its provider and is unloaded" unload dk_borrower
 is "the log has no line about it" 0 "$(log_lines 'dispatchkey: module dk_borrower')"

@@ -234,16 +234,30 @@ bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, co
 	return !core->drained && owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
 }
 
+bool dkc_block_is_owned(const struct dkc_block *b, dkc_owns_fn owns, const void *owner)
+{
+	bool found = owns(owner, (uintptr_t)b->impls);
+	const struct dk_impl *impl;
+	u32 i;
+
+	for (i = 0; !found && i < b->n; i++) {
+		impl = dkc_impl_of(&b->regs[i]);
+		found = owns(owner, (uintptr_t)impl->fn) || owns(owner, (uintptr_t)impl->op) ||
+			owns(owner, (uintptr_t)impl->label);
+	}
+	return found;
+}
+
 static struct dkc_block *owned_in(struct dkc_block *b, dkc_owns_fn owns, const void *owner)
 {
-	while (b && (b->state == DKC_DRAINED || !owns(owner, (uintptr_t)b->impls)))
+	while (b && (b->state == DKC_DRAINED || !dkc_block_is_owned(b, owns, owner)))
 		b = b->next;
 	return b;
 }
 
 /*
- * Returns a block whose array is in the owner's memory: a published one, or a withdrawn one whose
- * calls may still be running. Returns NULL if there is none.
+ * Returns a block of the owner: a published one, or a withdrawn one whose calls may still be
+ * running. Returns NULL if there is none.
  */
 static struct dkc_block *owned_block(const struct dkc_provider *core, dkc_owns_fn owns,
 				     const void *owner)

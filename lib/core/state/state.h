@@ -143,7 +143,7 @@ typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 /* What an owner has left: a provider, or an array or a definition of another owner's provider. */
 struct dkc_left {
 	struct dkc_provider *prov;
-	struct dkc_block *block;	/* its array is in the owner's memory; or NULL */
+	struct dkc_block *block;	/* dkc_block_is_owned(); or NULL */
 	struct dk_op *op;		/* its declaration is in the owner's memory; or NULL */
 };
 
@@ -156,6 +156,8 @@ bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 		 struct dkc_left *left);
 /* True if the owner has left the provider, which is not drained yet. */
 bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
+/* True if the array, or what an element of the array points to, is in the owner's memory. */
+bool dkc_block_is_owned(const struct dkc_block *b, dkc_owns_fn owns, const void *owner);
 /*
  * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL: hooks whose struct or functions are in
  * the owner's memory. The caller must hold the lock.
