@@ -377,7 +377,7 @@ static int check_names(const struct dk_layout *l, struct dk_diag *why)
 		if (!dkc_find_key(l, name, &other) || other != key)
 			return dkc_refuse(why, DK_WHY_LAYOUT_TWICE, name);
 		dk_key_name(l, key, name);
-		if (dkc_find_key(l, name, &other) && other != key)
+		if (!dk_key_parse(l, name, 0, &other, NULL) && other != key)
 			return dkc_refuse(why, DK_WHY_LAYOUT_TWICE, name);
 	}
 	return 0;

@@ -247,14 +247,23 @@ static bool note_change(const struct dk_translation *t, unsigned int key,
 	return n->kind;
 }
 
+/* True if the counterpart of a building block of @l is one key for all backends of @other. */
+static bool is_joined(const struct dk_layout *l, unsigned int f, const struct dk_layout *other)
+{
+	unsigned int key;
+
+	return counterpart(l, f, other, &key) && dk_key_kind(other, key) == DK_KIND_FUNCTIONALITY;
+}
+
 /*
- * Writes a note on a building block of a set without backends. If the set has backends, the notes
- * are on the block's runtime keys.
+ * Writes a note on a building block. If the set has backends, the notes are on the block's runtime
+ * keys instead, unless these have no counterparts because one key stands for all of them.
  */
 static bool note_block(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	return dkc_is_per_backend(t->from, f) && has_functionality(t->from, t->set, f) &&
-	       !dk_keyset_backend(t->from, t->set) && note_change(t, f, n);
+	       (!dk_keyset_backend(t->from, t->set) || is_joined(t->from, f, t->to)) &&
+	       note_change(t, f, n);
 }
 
 static bool note_added(const struct dk_translation *t, unsigned int slot,
@@ -268,13 +277,13 @@ static bool note_added(const struct dk_translation *t, unsigned int slot,
 	return note_key(n, DK_NOTE_ADDED, t->to, key);
 }
 
-/*
- * Writes a note on a building block of the result, if the set has backends but the result has none.
- */
+/* Writes a note on a building block of the result that has no backend, but had one before. */
 static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	if (!dkc_is_per_backend(t->to, f) || !has_functionality(t->to, t->result, f) ||
-	    !dk_keyset_backend(t->from, t->set) || dk_keyset_backend(t->to, t->result))
+	    dk_keyset_backend(t->to, t->result))
+		return false;
+	if (!dk_keyset_backend(t->from, t->set) && !is_joined(t->to, f, t->from))
 		return false;
 	return note_key(n, DK_NOTE_ALONE, t->to, f);
 }

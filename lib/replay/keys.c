@@ -339,8 +339,10 @@ DK_REPLAY_RUN(legacy_extract)
 
 DK_REPLAY_RUN(backend_type)
 {
-	struct dk_keyset ks;
+	struct dk_keyset ks, known;
 	int err = dk_replay_set(r, w->arg[0], &ks);
 
+	if (!err)
+		err = dk_constant_set(r->layout, "backend_functionality_keys", &known, &r->why);
 	return err ? err : answer_key(r, dk_backend_type(r->layout, ks));
 }

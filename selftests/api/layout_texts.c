@@ -244,6 +244,8 @@ static void invalid_texts_are_refused(void)
 		DK_WHY_LAYOUT_TWICE, "SparseCPU");
 	refused("layout x\nbackends CPU\nfunctionalities Undefined Dense* X=CPU",
 		DK_WHY_LAYOUT_TWICE, "CPU");
+	refused("layout x\nbackends CPU\nfunctionalities Undefined A=X B=X C",
+		DK_WHY_LAYOUT_TWICE, "X");
 	/* refuses: dk_layout_parse EINVAL LAYOUT_BLOCK */
 	refused("layout x\nbackends CPU\nfunctionalities Undefined Dense*",
 		DK_WHY_LAYOUT_BLOCK, "line 3: Dense");

@@ -442,9 +442,9 @@ static void translation_to_and_from_layouts_without_backends(void)
 	CHECK_STR(notes, "-MTIABit ");
 	/* in 1.10 and 1.11, NestedTensor is one key */
 	CHECK_INT(translate("v1", "pytorch-1.11", "NestedTensorCPU"), 0x4000000);
-	CHECK_STR(notes, "-CPUBit ");
+	CHECK_STR(notes, "-CPUBit NestedTensor:functionality ");
 	CHECK_INT(translate("pytorch-1.11", "v1", "NestedTensor"), 0x2000000);
-	CHECK_STR(notes, "NestedTensor:building-block ");
+	CHECK_STR(notes, "NestedTensor:building-block !NestedTensor ");
 	CHECK_INT(translate("pytorch-1.11", "pytorch-1.10", "CPU|ZeroTensor|Named"), 0x200000001);
 	CHECK_STR(notes, "-ZeroTensor ");
 	CHECK_INT(translate("pytorch-1.10", "pytorch-1.11", "CPU|FuncTorchPython"), 1);
