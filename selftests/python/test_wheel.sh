@@ -17,7 +17,7 @@ export PYTHON=${PYTHON:-/usr/bin/python3}
 	skip_all "no venv, setuptools or wheel for $PYTHON"
 export O=${O:-$st_top/build}
 unset PYTHONPATH DISPATCHKEY_LIBRARY LD_LIBRARY_PATH
-plan 18
+plan 20
 
 env=$st_tmp/env
 # in_env COMMAND... - runs a command in the environment, outside this tree
@@ -42,6 +42,12 @@ MAKEFLAGS='' make -s -C "$st_top" wheel >"$st_tmp/wheel" 2>&1 || cat "$st_tmp/wh
 wheel=$(tail -n 1 "$st_tmp/wheel")
 like "make wheel prints its path" "$O/wheel/dispatchkey-$(cat "$st_top/VERSION")-py3-none-linux_*.whl" \
 	"$wheel"
+in_wheel() { "$PYTHON" -m zipfile -l "$wheel" | grep -qF "$1"; }
+licences() { in_wheel dist-info/GPL-2.0 && in_wheel dist-info/BSD-3-Clause && in_wheel dist-info/liburcu; }
+ok "the wheel has the licences of both libraries" licences
+"$PYTHON" -m zipfile -e "$wheel" "$st_tmp/opened"
+like "the wheel is for one platform" "*Root-Is-Purelib: false*Tag: py3-none-linux_*" \
+	"$(cat "$st_tmp"/opened/*.dist-info/WHEEL)"
 ok "venv makes a new environment" "$PYTHON" -m venv "$env"
 ok "pip installs the wheel without a network" pip install --no-index "$wheel"
 is "the sample runs with the installed wheel" "21 42 63" "$(hello | tail -n 1)"
