@@ -42,6 +42,14 @@ class Frame:
         self.result: Any = None
         self.exception: Optional[BaseException] = None
 
+    def again(self) -> Frame:
+        """Return the frame of another call with the same arguments."""
+        frame = Frame.__new__(Frame)
+        frame.definition, frame.values = self.definition, self.values
+        frame.args, frame.address, frame.keep = self.args, self.address, self.keep
+        frame.result = frame.exception = None
+        return frame
+
     def run(self, enter: Callable[[Any], int]) -> Any:
         """Make the call; raise the exception of one of its functions, or the library's error."""
         frames = _threads.__dict__.setdefault("frames", [])
@@ -53,7 +61,10 @@ class Frame:
             del frames[depth:]
         raised, self.exception = self.exception, None
         if raised is not None:
-            raise raised
+            try:
+                raise raised
+            finally:
+                del raised      # its traceback refers to this function's variables
         if result == 0:
             return self.result
         raise _Unserved(result)
@@ -163,6 +174,8 @@ class Call:
             if args or kwargs:
                 frame = Frame(frame.definition, frame.definition.schema.bind(args, kwargs),
                               self._registry.layout)
+            else:
+                frame = frame.again()
             return frame.run(
                 lambda packed: int(lib.dk_redispatch_boxed(ptr, to.bits, packed)))
         except _Unserved as e:

@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Iterator, Optional, Union
 
 from . import _abi, _keyset
-from ._error import did_you_mean, error, from_diag, new_diag, shown
+from ._error import did_you_mean, error, from_diag, from_reason, new_diag, shown
 from ._library import Owned, c_text, lib
 
 _KNOWLEDGE = {"tables": _abi.DK_KNOWS_TABLES, "sets": _abi.DK_KNOWS_SETS,
@@ -108,9 +108,14 @@ class Layout:
         flags = lib.dk_layout_knows(self._ptr)
         return frozenset(word for word, flag in _KNOWLEDGE.items() if flags & flag)
 
+    def _check_sets(self) -> None:
+        """Raise an error if the library does not know PyTorch's sets of this layout."""
+        if "sets" not in self.knows:
+            raise from_reason(errno.EOPNOTSUPP, _abi.DK_WHY_NO_SETS, self.name)
+
     @property
     def entries(self) -> int:
-        """The number of entries of a dispatch table; entry 0 is Undefined's."""
+        """The number of entries of a dispatch table that is not trimmed; 0 is Undefined's."""
         return int(lib.dk_layout_entries(self._ptr))
 
     @property
@@ -234,6 +239,8 @@ class Backend:
         return self._set(lib.dk_autocast_of_backend)
 
     def _set(self, function: Callable[..., Any]) -> _keyset.KeySet:
+        if function is not lib.dk_backend_set:
+            self.layout._check_sets()
         return _keyset.KeySet(function(self.layout._ptr, self.number).bits, layout=self.layout)
 
     def __eq__(self, other: object) -> bool:
@@ -337,6 +344,8 @@ class Key(metaclass=_KeyNames):
     @property
     def stands_for(self) -> _keyset.KeySet:
         """The runtime keys that an alias key stands for; for any other key, its keyset."""
+        if self.kind == "alias":
+            self.layout._check_sets()
         return self._set(lib.dk_alias_set)
 
     @property
@@ -346,7 +355,7 @@ class Key(metaclass=_KeyNames):
 
     @property
     def entry(self) -> int:
-        """The index of the key's table entry; 0 for Undefined and alias keys."""
+        """The index of the key's entry in such a table; 0 for Undefined and alias keys."""
         return int(lib.dk_key_slot(self.layout._ptr, self.number))
 
     @property
@@ -437,3 +446,8 @@ def compute_key(dtype: Optional[str] = None, tensor_layout: Optional[str] = None
     if result < 0:
         raise from_diag(why, result)
     return Key(number.value, layout)
+
+
+# KeySet's annotations use this name, too. typing.get_type_hints() looks for it in that module.
+Keys = Union[_keyset.KeySet, Key, Backend, str]
+setattr(_keyset, "Keys", Keys)

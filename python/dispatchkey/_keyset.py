@@ -208,6 +208,7 @@ class KeySet:
         >>> print(KeySet("CUDA").fresh())
         DispatchKeySet(CUDA, ADInplaceOrView, AutogradCUDA, AutocastCUDA)
         """
+        self.layout._check_sets()
         return self._new(lib.dk_fresh_set(
             self.layout._ptr, self.bits, c_bool(inference, "inference")).bits)
 

@@ -52,7 +52,20 @@ def _numbers(version: str) -> list[int]:
     return [int(n) for n in version.split(".")]
 
 
+def _check_interpreter() -> None:
+    """Refuse subinterpreters whose ctypes makes callbacks in the main interpreter instead."""
+    if sys.version_info < (3, 12):
+        api = ctypes.pythonapi
+        api.PyInterpreterState_Get.restype = ctypes.c_void_p
+        api.PyInterpreterState_Main.restype = ctypes.c_void_p
+        if api.PyInterpreterState_Get() != api.PyInterpreterState_Main():
+            raise ImportError("dispatchkey cannot be imported in a subinterpreter of Python "
+                              f"{sys.version_info[0]}.{sys.version_info[1]}: its ctypes calls "
+                              "functions in the main interpreter")
+
+
 def _load() -> ctypes.CDLL:
+    _check_interpreter()
     path = _find()
     library = _open(path)
     try:

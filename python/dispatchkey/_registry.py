@@ -88,6 +88,8 @@ class _Kept:
     def __init__(self, registry: Registry, fn: Any, key: int, name: Optional[bytes],
                  label: str, definition: Optional[Definition], with_call: bool):
         self.label = c_text(label, "a label")
+        if not label.isprintable():     # a line break would add a line to dumps and tables
+            raise ValueError(f"a label must not contain control characters: {label!r}")
         self.definition = definition
         self.decl = definition.decl if definition else None
         if name is not None and definition is None:

@@ -3,10 +3,12 @@
 import copy
 import ctypes
 import errno
+import gc
 import os
 import sys
 import threading
 import time
+import weakref
 from fractions import Fraction
 
 import pytest
@@ -213,6 +215,31 @@ def test_a_caught_exception_is_gone(registry, cpu):
         assert registry.call("t::f", cpu, cpu) == "caught"
 
 
+def test_an_exception_does_not_keep_the_arguments(registry):
+    """Without a garbage collection: arguments may be large."""
+    registry.define("t::raises(Tensor a) -> ()")
+
+    @registry.impl("t::raises", "CPU")
+    def raises(a):
+        raise Mine
+
+    registry.impl("t::raises", "Tracer", lambda call, a: call.redispatch(), with_call=True)
+
+    class Large(dk.Object):
+        pass
+
+    a = Large("CPU")
+    kept = weakref.ref(a)
+    gc.disable()
+    try:
+        with dk.include("Tracer"), pytest.raises(Mine) as e:
+            registry.call("t::raises", a)
+        del a, e
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
 # ---- calls from C ------------------------------------------------------------------------
 
 
@@ -246,6 +273,24 @@ def test_called_from_c(registry):
     with dk.include("Tracer"):
         assert call_from_c(registry, "t::c", *packed) == 0
     assert len(seen) == 2
+
+
+def test_a_redispatch_to_c_has_no_result(registry, cpu, monkeypatch):
+    registry.define("t::two(Tensor a) -> int")
+    registry.impl("t::two", "CPU", lambda a: 1)
+    registry.impl("t::two", "CUDA", lambda a: 2)
+
+    @registry.impl("t::two", "Tracer", with_call=True)
+    def both(call, a):
+        first = call.redispatch(keys="CPU")
+        # without a frame, a function behaves as one in C
+        monkeypatch.setattr("dispatchkey._call._frame_of", lambda address: None)
+        second = call.redispatch(keys="CUDA")
+        monkeypatch.undo()
+        return first, second
+
+    with dk.include("Tracer"):
+        assert registry.call("t::two", cpu) == (1, None)
 
 
 @pytest.mark.parametrize("exception, number", [(Mine("why"), errno.EIO),
@@ -374,6 +419,46 @@ def test_closing_a_library_from_inside(registry, cpu):
     assert e.value.errno == errno.EDEADLK
     library.close()
     assert not registry.route("t::f", cpu)
+
+
+def test_threads_redispatch_one_call(registry, cpu):
+    """Each redispatch returns its own result, or raises its own exception."""
+    registry.define("t::who(Tensor a) -> int")
+
+    @registry.impl("t::who", "CPU")
+    def who(a):
+        me = threading.get_ident()
+        if me % 3:
+            return me
+        raise ValueError(me)
+
+    @registry.impl("t::who", "Tracer", with_call=True)
+    def ask(call, a):
+        wrong = []
+
+        def repeat():
+            for _ in range(1000):
+                try:
+                    answer = call.redispatch()
+                except (ValueError, dk.Error) as e:
+                    answer = e.args[0]
+                if answer != threading.get_ident():
+                    wrong.append(answer)
+
+        threads = [threading.Thread(target=repeat) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return wrong
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with dk.include("Tracer"):
+            assert registry.call("t::who", cpu) == []
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_threads_call_while_others_register():

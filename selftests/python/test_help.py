@@ -98,4 +98,10 @@ def test_all_names_are_there():
     assert sorted(set(dk.__all__)) == sorted(dk.__all__, key=str)
     for name in dk.__all__:
         assert hasattr(dk, name)
-    assert typing.get_type_hints(dk.KeySet.__init__) is not None
+
+
+@pytest.mark.parametrize("function", [dk.KeySet.__init__, dk.KeySet.__or__, dk.Key.__or__,
+                                      dk.include, dk.exclude, dk.force, dk.Object.__init__,
+                                      dk.Registry.route, dk.Call.redispatch])
+def test_type_hints_can_be_evaluated(function):
+    assert typing.get_type_hints(function)

@@ -226,6 +226,19 @@ def test_layout_without_backends():
     assert refused(old.constant, "autograd_dispatch_keyset").reason == "NO_SETS"
 
 
+@pytest.mark.parametrize("answer", [
+    KeySet("CPU", layout="pytorch-2.8").fresh,
+    lambda: Key("Autograd", "pytorch-2.8").stands_for,
+    lambda: Backend("CPU", "pytorch-2.8").autograd,
+    lambda: Backend("CPU", "pytorch-2.8").autocast,
+])
+def test_sets_that_are_not_known_are_not_empty(answer):
+    e = refused(answer)
+    assert (e.reason, e.word) == ("NO_SETS", "pytorch-2.8")
+    assert Key("CPU", "pytorch-2.8").stands_for == KeySet("CPU", layout="pytorch-2.8")
+    assert Backend("CPU", "pytorch-2.8").keyset.bits == 1
+
+
 def test_layout_of_your_own():
     text = Layout("pytorch-1.13").describe().replace("pytorch-1.13", "mine")
     mine = Layout.parse(text)
@@ -313,6 +326,13 @@ def test_translation():
     order = KeySet("PrivateUse1|Meta", layout="pytorch-2.0").translate("v1")
     assert [(n.kind, n.name, n.other) for n in order.notes] == [("top", "PrivateUse1", "Meta")]
     assert str(order.notes[0]) == "top PrivateUse1 -> Meta"
+    # before PyTorch 1.12, all backends had one key for nested tensors
+    joined = KeySet("NestedTensorCPU").translate("pytorch-1.9")
+    assert [(n.kind, n.name) for n in joined.notes] == [("lost", "CPUBit"),
+                                                        ("changed", "NestedTensor")]
+    alone = KeySet("NestedTensor", layout="pytorch-1.9").translate("pytorch-2.6")
+    assert [(n.kind, n.name) for n in alone.notes] == [("changed", "NestedTensor"),
+                                                       ("alone", "NestedTensor")]
 
 
 @pytest.mark.parametrize("make", [Key, KeySet, Layout, Backend, dk.Schema, Layout.parse,

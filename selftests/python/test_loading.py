@@ -76,6 +76,19 @@ def test_another_library(tmp_path):
         "libdispatchkey.so.0\n")
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="subinterpreters work, or have no ctypes")
+def test_a_subinterpreter_is_refused():
+    """Its functions would run in the main interpreter, and their results would be lost."""
+    code = f"""
+import _xxsubinterpreters as interpreters
+interpreters.run_string(interpreters.create(), {IMPORT!r})
+"""
+    version = ".".join(map(str, sys.version_info[:2]))
+    assert python(code) == (
+        0, f"dispatchkey cannot be imported in a subinterpreter of Python {version}: its ctypes "
+        "calls functions in the main interpreter\n", "")
+
+
 def test_the_system_library():
     assert python(IMPORT, DISPATCHKEY_LIBRARY="", LD_LIBRARY_PATH=str(BUILD))[1] == "loaded\n"
 

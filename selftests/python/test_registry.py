@@ -94,6 +94,11 @@ def test_overriding_warns(registry):
         registry.impl("t::f", "CUDA", f)
 
 
+def test_a_label_with_a_line_break(registry):
+    with pytest.raises(ValueError, match="a label must not contain control characters"):
+        registry.impl("t::f", "CPU", lambda a, b: None, label="f\nCUDA: forged")
+
+
 def test_wrong_registrations(registry):
     e = refused(registry.impl, "t::f", "CUP", f)
     assert isinstance(e, dk.UnknownName) and e.word == "CUP"
