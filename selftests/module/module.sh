@@ -11,12 +11,12 @@
 
 need_root
 need_command insmod rmmod modinfo dmesg awk
-need_module dispatchkey dk_forgetful dk_unfinished dk_lender dk_borrower
+need_module dispatchkey dk_cpu dk_forgetful dk_unfinished dk_lender dk_borrower
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 71
+plan 72
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -114,6 +114,9 @@ klog_mark
 
 ok "a driver loads that does not release an operator" load dk_forgetful hold=1
 ok "the driver that holds an operator can be unloaded" unload dk_forgetful
+klog_mark
+
+refused "a value for a parameter that only reports a number is refused" load dk_cpu served_copy=1
 klog_mark
 
 # ---- registrations in memory that is freed before the provider is unregistered ----------
