@@ -344,9 +344,13 @@ static int client_call_queue(struct client_obj *dst, struct client_obj *src,
 	atomic_set(&batch->left, 1);
 	init_completion(&batch->ended);
 	client_submit(batch, req->n, dst, src, req);
+	/*
+	 * Not killable: the copies use the objects. 16 copies of 64 KiB take a minute, and callers
+	 * share the card's queue. So wait in steps: a long wait would be reported as a hung task.
+	 */
 	if (!atomic_dec_and_test(&batch->left))
-		/* not killable: the copies use the objects; 16 copies of 64 KiB take a minute */
-		wait_for_completion(&batch->ended);
+		while (!wait_for_completion_timeout(&batch->ended, 30 * HZ))
+			;
 	req->copied = atomic_read(&batch->copied);
 	req->error = batch->err;
 	kvfree(batch);

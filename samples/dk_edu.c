@@ -532,6 +532,10 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = pcim_enable_device(pdev);
 	if (err)
 		return dev_err_probe(dev, err, "cannot enable the device\n");
+	/* An administrator can name any PCI device in new_id. */
+	if (!(pci_resource_flags(pdev, 0) & IORESOURCE_MEM) ||
+	    pci_resource_len(pdev, 0) < EDU_REG_DMA_CMD + sizeof(u64))
+		return dev_err_probe(dev, -ENODEV, "BAR 0 does not contain the registers\n");
 	err = pcim_iomap_regions(pdev, BIT(0), KBUILD_MODNAME);
 	if (err)
 		return dev_err_probe(dev, err, "cannot map the registers\n");

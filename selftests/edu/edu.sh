@@ -26,7 +26,7 @@ for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$st_here/dk_client" 
 	[ ! -x "$path" ] || { client=$path && break; }
 done
 [ -n "$client" ] || skip_all "no dk_client is built (make)"
-plan 72
+plan 73
 must_load dispatchkey dk_cpu dk_edu dk_client
 
 cards=()
@@ -188,5 +188,26 @@ like "without dk_edu, the CPU serves objects on the backend" \
 ok "dk_edu can be loaded again" load dk_edu
 served "a factorial on $card0 after dk_edu was loaded again" \
 	"edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
+
+# ---- another device ------------------------------------------------------------------
+
+# io_device - prints the first PCI device without a driver whose first resource is not memory
+io_device() {
+	local device flags
+	for device in /sys/bus/pci/devices/*; do
+		read -r _ _ flags <"$device/resource"
+		[ -e "$device/driver" ] || ((flags & 0x200)) || { echo "$device" && return; }
+	done
+}
+what="the driver refuses a device whose registers are not in memory"
+other=$(io_device)
+if [ -n "$other" ]; then
+	id="$(cat "$other/vendor") $(cat "$other/device")"
+	echo "$id" >$driver/new_id
+	refused "$what" test -e "$other/driver"
+	echo "$id" >$driver/remove_id
+else
+	skip "$what" "no such device"
+fi
 
 finish
