@@ -462,12 +462,11 @@ modules_install:
 	@grep -qF 'vermagic=$(uts_release) ' dispatchkey.ko || { \
 		echo 'dispatchkey.ko was built for another kernel than $(uts_release): type "make modules KDIR=$(KDIR)" first.' >&2; \
 		exit 1; }
-	@mkdir -p $(O)
-	$(Q)mv modules.order $(O)/modules.order && \
-		grep -E '(^|/)dispatchkey\.k?o$$' $(O)/modules.order >modules.order
+	$(Q)mv modules.order modules.order.all && \
+		grep -E '(^|/)dispatchkey\.k?o$$' modules.order.all >modules.order
 	+$(Q)umask 022; $(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		$(if $(can_sign),,CONFIG_MODULE_SIG_ALL=) quiet_cmd_depmod= cmd_depmod=: \
-		modules_install; status=$$?; mv $(O)/modules.order modules.order; exit $$status
+		modules_install; status=$$?; mv modules.order.all modules.order; exit $$status
 	$(install_for_drivers)
 	$(Q)$(INSTALL) -d $(kernel)/$(uts_release)
 	$(Q)umask 022; sed 's|	$(CURDIR)/|	|' Module.symvers >$(kernel)/$(uts_release)/Module.symvers
