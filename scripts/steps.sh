@@ -22,10 +22,10 @@ begin=$SECONDS
 setup() {
 	top=$(pwd -P)
 	mkdir -p "${O:-build}"
-	build=$(cd "${O:-build}" && pwd -P)
+	build=$(realpath -- "${O:-build}")
 	logs=$build/$me
 	rm -rf -- "$logs"
-	mkdir -p "$logs" ${cache:+"$cache/times"}
+	mkdir -p "$logs"
 	export CC="${CC:-cc}"
 	unset O MAKEFLAGS MAKELEVEL OUTPUT SHARE
 	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -56,7 +56,7 @@ reasons() { # LOG
 # Prints the result of a step in one line, and the log only if the step failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
-	[ "$4" -ne 0 ] || [ -z "$cache" ] || echo "$6" >"$(time_file "$1")"
+	[ "$4" -ne 0 ] || [ -z "$cache" ] || { mkdir -p "$cache/times" && echo "$6" >"$(time_file "$1")"; }
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
 	[ "$4" -eq 0 ] || word=FAILED
 	[ ! -t 1 ] || printf '\r\033[K'
