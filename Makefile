@@ -57,6 +57,8 @@ out	:= $(realpath $(O))
 ifneq ($(and $(out),$(filter $(out:/=)/%,$(CURDIR)/)),)
 $(error O=$(O) is the source folder or contains it: name another folder for the output)
 endif
+# With it, "cd build" in a script could go elsewhere, and print where.
+unexport CDPATH
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
@@ -608,7 +610,7 @@ demo-board:
 	$(Q)scripts/ensure-deps $(packages_$(BOARD))
 	$(Q)[ -e "$(O)/board/$(BOARD)/main.elf" ] || \
 		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
-	$(Q)MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
+	$(Q)env -u CFLAGS -u TOP -u PROGRAM MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
 # M= is the folder of the modules; the script reads RUN=, KERNEL=, EDU= and TIMEOUT= from the
 # environment.

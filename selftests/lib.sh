@@ -19,7 +19,7 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export LC_ALL=C
 
 st_script=${0##*/}
-st_here=$(cd "$(dirname -- "$0")" && pwd -P)
+st_here=$(realpath -- "$(dirname -- "$0")")
 st_planned='' st_done=0 st_failed=0 st_finished=''
 st_loaded=()
 st_tmp=$(mktemp -d "${TMPDIR:-/tmp}/dkst.XXXXXX")

@@ -49,7 +49,7 @@ ends() {
 # Compares the output of the sample, except the used size of the arena, which differs between
 # boards.
 same_text() {
-	INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD="$board" >"$st_tmp/said" &&
+	DK_INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD="$board" >"$st_tmp/said" &&
 		sed 's/^arena: [0-9]*/arena: N/' "$st_tmp/said" |
 		diff <(grep -v '^# SPDX' "$tests/sample.txt") -
 }
@@ -64,7 +64,7 @@ page() ( # [OPTION]
 )
 unknown_board() {
 	local status=0
-	INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD=foo 2>"$st_tmp/said" || status=$?
+	DK_INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD=foo 2>"$st_tmp/said" || status=$?
 	[ "$status" -eq 2 ] && grep '^demo-board: no board "foo": use ' "$st_tmp/said"
 }
 # Builds everything with a libc whose errnos differ from Linux's, as newlib's do. Like newlib, it

@@ -4,7 +4,7 @@
 # Tests dkctl's output as text and as JSON, its messages for bad input, and its replay with right
 # and wrong answers and at a prompt. DKCTL is the path of the tool.
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(realpath -- "$(dirname -- "$0")")
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}
 
 if [ ! -x "$DKCTL" ]; then

@@ -6,7 +6,7 @@
 # commands; each is followed by its output and, if its exit status is not 0, by the status in
 # brackets. DK_UPDATE=1 updates these files.
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(realpath -- "$(dirname -- "$0")")
 golden=$here/golden
 DKCTL=${DKCTL_FAKED:-${DK_BUILD:-$here/../../build}/selftests/dkctl/dkctl_fake}
 [ -x "$DKCTL" ] || DKCTL=$here/dkctl_fake

@@ -52,6 +52,8 @@ like "make dist says that git does not work" "*git does not work in $st_tmp/refu
 
 tree=$st_tmp/unpacked/$name
 ok "the tarball unpacks" tar -C "$st_tmp/unpacked" -xf "$st_tmp/first/$name.tar.gz"
+ok "CDPATH has no effect" env -C "$tree" CDPATH=. O=cdpath MAKEFLAGS='' scripts/dist
+rm -rf "$tree/cdpath"
 # Sources without write permission: modules are built in a folder of links to them.
 farm() {
 	chmod -R a-w "$tree"

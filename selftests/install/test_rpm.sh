@@ -22,7 +22,7 @@ echo "TAP version 13"
 mkdir "$st_tmp/bin"
 ln -s /usr/bin/* /bin/* "$st_tmp/bin" 2>/dev/null
 rm "$st_tmp/bin/rpmbuild"
-said=$(PATH=$st_tmp/bin INSTALL=no O=$st_tmp/none "$st_top/scripts/rpm" 2>&1)
+said=$(PATH=$st_tmp/bin DK_INSTALL=no O=$st_tmp/none "$st_top/scripts/rpm" 2>&1)
 is "make rpm without rpmbuild ends with 3" 3 $?
 like "make rpm without rpmbuild names the missing package" \
 	"*missing packages:*rpm *builds RPM packages*" "$said"

@@ -12,9 +12,9 @@
 
 [ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
 need_command "${CC:-cc}" make
-build=$(mkdir -p "${O:-$st_top/build}" && cd "${O:-$st_top/build}" && pwd -P)
+build=$(mkdir -p "${O:-$st_top/build}" && realpath -- "${O:-$st_top/build}")
 demo=$st_top/scripts/demo-opencl
-(cd "$st_top" && INSTALL=no scripts/ensure-deps build opencl) >"$st_log" 2>&1 ||
+(cd "$st_top" && DK_INSTALL=no scripts/ensure-deps build opencl) >"$st_log" 2>&1 ||
 	skip_all "no OpenCL here: type $(sed -n 's/^ *sudo sh -c //p' "$st_log")"
 
 # run_demo [VARIABLE=VALUE...] - runs the demo for a second; sets status, and writes the files
@@ -102,7 +102,7 @@ sed 's|^\(opencl pocl-opencl-icd *\)[^ ]*|\1/nowhere/*.icd|' "$st_top/scripts/pa
 	>"$st_tmp/scripts/packages"
 without_package() {
 	status=0
-	INSTALL=no "$st_tmp/scripts/demo-opencl" >"$st_log" 2>&1 || status=$?
+	DK_INSTALL=no "$st_tmp/scripts/demo-opencl" >"$st_log" 2>&1 || status=$?
 }
 without_package
 is "with a missing package, the demo ends with 3" 3 "$status"

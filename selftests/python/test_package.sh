@@ -9,7 +9,7 @@
 # by default Debian's, for which python3-pytest is installed.
 set -u
 
-here=$(cd "$(dirname -- "$0")" && pwd -P)
+here=$(realpath -- "$(dirname -- "$0")")
 top=${DK_TOP:-$(cd "$here/../.." && pwd -P)}
 build=${O:-$top/build}
 python=${PYTHON:-/usr/bin/python3}

@@ -4,7 +4,7 @@
 # Tests the parts of the comparison with PyTorch that need no PyTorch: reduction, generator, rules.
 # DKCTL is the path of the tool.
 
-here=$(cd "$(dirname -- "$0")" && pwd -P)
+here=$(realpath -- "$(dirname -- "$0")")
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}
 
 skip() {
