@@ -72,6 +72,23 @@ static void array_of_a_provider_that_is_unregistering(void)
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
+/* The array belongs to one module, but what an element points to belongs to another. */
+static void elements_of_an_array(void)
+{
+	const struct dk_impl *last = &v_guest_impls[V_GUEST_IMPLS - 1];
+	const void *const parts[] = { (const void *)last->fn, last->op, last->label };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		v_open();
+		CHECK(dkc_owner_unregister(t_reg, owns, parts[i]));
+		while (dkc_owner_unregister(t_reg, owns, parts[i]))
+			;
+		CHECK(!dkc_owner_unregister(t_reg, owns, v_guest_impls));
+		t_close();
+	}
+}
+
 /* Begins to unload the owner of the guest, of which a call is running. */
 static void begin_unloading(struct unloading *u)
 {
@@ -148,6 +165,7 @@ static void address_of_a_forgotten_provider(void)
 T_SUITE(owners,
 	T(array_is_withdrawn),
 	T(array_of_a_provider_that_is_unregistering),
+	T(elements_of_an_array),
 	T(provider_is_unregistered_twice),
 	T(struct_outlives_the_provider),
 	T(address_of_a_forgotten_provider));
