@@ -764,7 +764,8 @@ struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
  * Equivalent to PyTorch's highestPriorityBackendTypeId().
  *
  * Context: Any. Not in the kernel module.
- * Return: The key, 0 if there is none.
+ * Return: The key. 0 if there is none, or if dk_constant_set() does not know the set
+ * "backend_functionality_keys" of the layout.
  */
 unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
 

@@ -23,8 +23,8 @@ extern "C" {
  *	which became a backend
  * @DK_NOTE_ADDED: a runtime key of the result that was not in the set. It appears
  *	because each functionality bit is combined with each backend bit
- * @DK_NOTE_ALONE: a building block of the result that lost all its backends. Calls are
- *	routed as if the set had the first backend
+ * @DK_NOTE_ALONE: a building block of the result that lost all its backends, or that was one
+ *	key for all backends. Calls are routed as if the set had the first backend
  * @DK_NOTE_TOP: the key of highest priority differs between the set and the result; for
  *	example, PrivateUse1 is above Meta in PyTorch 2.0, but below Meta in 2.14
  */

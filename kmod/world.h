@@ -117,6 +117,7 @@ struct dkc_counts {
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_sees_unloading()	true
 #define dkc_gate_owns(storage)	true
 #define dkc_slot_of(storage)	((struct dk__slot){ storage })
 #define dkc_is_out(table)		(!(table))

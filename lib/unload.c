@@ -280,8 +280,7 @@ static bool find_left(struct dk_registry *reg, const struct object *obj,
 	found = dkc_left_by(reg, in_object, obj, &left);
 	if (found)
 		dkc_strcpy(name, left.op ? left.op->name : left.prov->name, DK_NAME_MAX);
-	*what = left.op ? "the definition of" : left.block ? "an array or a function of provider" :
-		"provider";
+	*what = left.op ? "the definition of" : left.block ? "an array of provider" : "provider";
 	mutex_unlock(&reg->lock);
 	return found;
 }

@@ -2,8 +2,8 @@
 /*
  * dk_borrower: has its functions registered by dk_lender, and is unloaded without a word. With
  * withdraw=1, it withdraws them, but does not wait for their calls. With init=1, it registers an
- * array that the kernel frees when the init function has returned. With function=1, the array of its
- * function belongs to dk_lender.
+ * array that the kernel frees when the init function has returned. With function=1, dk_lender
+ * registers the function in an array of its own.
  */
 #include <linux/module.h>
 

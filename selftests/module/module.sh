@@ -16,7 +16,7 @@ need_module dispatchkey dk_cpu dk_forgetful dk_unfinished dk_lender dk_borrower
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 72
+plan 73
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -117,6 +117,7 @@ ok "the driver that holds an operator can be unloaded" unload dk_forgetful
 klog_mark
 
 refused "a value for a parameter that only reports a number is refused" load dk_cpu served_copy=1
+is "the log names the parameter" 1 "$(log_lines 'dk_cpu: .1. invalid for parameter .served_copy')"
 klog_mark
 
 # ---- registrations in memory that is freed before the provider is unregistered ----------

@@ -88,6 +88,7 @@ u64 dkc_counts_lost(void);
 /* lib/gate.c */
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
+#define dkc_sees_unloading()	false
 bool dkc_gate_owns(const u64 *storage);
 #define dkc_slot_of(storage)	((void)(storage), (struct dk__slot){ NULL })
 #define dkc_is_out(table)		((const struct dk__table *)(table) == &dk__no_table)

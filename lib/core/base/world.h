@@ -30,6 +30,9 @@
  * dkc_cancel_off()	Defers cancellation of the calling thread until dkc_cancel_on(). Stores
  *			the previous state in an int, to be passed to dkc_cancel_on().
  * dkc_owner_name()	The name of a provider's module, or "".
+ * dkc_sees_unloading()	True in the kernel: no owner is unloaded unnoticed, so all arrays that are
+ *			registered can be read. In userspace, the library does not notice a
+ *			plugin without a provider.
  * dkc_owner_registers()	Called with a provider's owner, before the provider is registered.
  * dkc_registry_created()	Called after a registry was made, before it is returned.
  * dkc_registry_destroyed()	Called for a registry that will be freed, before its last grace

@@ -240,10 +240,11 @@ bool dkc_block_is_owned(const struct dkc_block *b, dkc_owns_fn owns, const void 
 	const struct dk_impl *impl;
 	u32 i;
 
-	for (i = 0; !found && i < b->n; i++) {
+	for (i = 0; !found && dkc_sees_unloading() && i < b->n; i++) {
 		impl = dkc_impl_of(&b->regs[i]);
 		found = owns(owner, (uintptr_t)impl->fn) || owns(owner, (uintptr_t)impl->op) ||
-			owns(owner, (uintptr_t)impl->label);
+			owns(owner, (uintptr_t)impl->label) ||
+			owns(owner, (uintptr_t)impl->schema);
 	}
 	return found;
 }

@@ -156,7 +156,10 @@ bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 		 struct dkc_left *left);
 /* True if the owner has left the provider, which is not drained yet. */
 bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
-/* True if the array, or what an element of the array points to, is in the owner's memory. */
+/*
+ * True if the array is in the owner's memory or, if dkc_sees_unloading(), something that an element
+ * of the array points to.
+ */
 bool dkc_block_is_owned(const struct dkc_block *b, dkc_owns_fn owns, const void *owner);
 /*
  * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL: hooks whose struct or functions are in
