@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def entries(self) -> int:
-        """The number of entries of a dispatch table that is not trimmed; 0 is Undefined's."""
+        """The number of entries of a dispatch table, if it is not trimmed."""
         return int(lib.dk_layout_entries(self._ptr))
 
     @property
@@ -355,7 +355,7 @@ class Key(metaclass=_KeyNames):
 
     @property
     def entry(self) -> int:
-        """The index of the key's entry in such a table; 0 for Undefined and alias keys."""
+        """The index of the key's entry in a table that is not trimmed; 0: Undefined, or none."""
         return int(lib.dk_key_slot(self.layout._ptr, self.number))
 
     @property

@@ -129,6 +129,7 @@ class KeySet:
     @property
     def backend_key(self) -> _keys.Key:
         """The highest key that computes on a backend; Undefined if there is none."""
+        self.layout.constant("backend_functionality_keys")      # an error if it is not known
         return self._key(lib.dk_backend_type)
 
     @property

@@ -54,8 +54,8 @@ def _numbers(version: str) -> list[int]:
 
 def _check_interpreter() -> None:
     """Refuse subinterpreters whose ctypes makes callbacks in the main interpreter instead."""
-    if sys.version_info < (3, 12):
-        api = ctypes.pythonapi
+    api = getattr(ctypes, "pythonapi", None)        # PyPy has none
+    if api and sys.version_info < (3, 12):
         api.PyInterpreterState_Get.restype = ctypes.c_void_p
         api.PyInterpreterState_Main.restype = ctypes.c_void_p
         if api.PyInterpreterState_Get() != api.PyInterpreterState_Main():

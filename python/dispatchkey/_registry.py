@@ -89,7 +89,7 @@ class _Kept:
                  label: str, definition: Optional[Definition], with_call: bool):
         self.label = c_text(label, "a label")
         if not label.isprintable():     # a line break would add a line to dumps and tables
-            raise ValueError(f"a label must not contain control characters: {label!r}")
+            raise ValueError(f"a label must consist of printable characters: {label!r}")
         self.definition = definition
         self.decl = definition.decl if definition else None
         if name is not None and definition is None:
@@ -113,7 +113,8 @@ def _label_of(fn: Any) -> str:
 def _place(depth: int) -> bytes:
     """Return the caller's place in the program, in PyTorch's format."""
     frame = sys._getframe(depth)
-    return os.fsencode(f"registered at {frame.f_code.co_filename}:{frame.f_lineno}")
+    name = "".join(c if c.isprintable() else "?" for c in frame.f_code.co_filename)
+    return os.fsencode(f"registered at {name}:{frame.f_lineno}")
 
 
 class _Registrar:

@@ -127,7 +127,7 @@ class Schema:
         return [values[i] if i in values else _value(a.default or "")
                 for i, a in enumerate(self.arguments)]
 
-    def declaration(self) -> ctypes._Pointer[_abi.dk_op_decl]:
+    def declaration(self) -> Any:
         """Return a new struct dk_op_decl, to be freed with dk_schema_decl_free()."""
         decl, why = ctypes.POINTER(_abi.dk_op_decl)(), new_diag()
         result = lib.dk_schema_decl(self._ptr, decl, why)

@@ -42,8 +42,13 @@ MAKEFLAGS='' make -s -C "$st_top" wheel >"$st_tmp/wheel" 2>&1 || cat "$st_tmp/wh
 wheel=$(tail -n 1 "$st_tmp/wheel")
 like "make wheel prints its path" "$O/wheel/dispatchkey-$(cat "$st_top/VERSION")-py3-none-linux_*.whl" \
 	"$wheel"
-in_wheel() { "$PYTHON" -m zipfile -l "$wheel" | grep -qF "$1"; }
-licences() { in_wheel dist-info/GPL-2.0 && in_wheel dist-info/BSD-3-Clause && in_wheel dist-info/liburcu; }
+# Newer versions of setuptools put the licences into a folder.
+licences() {
+	local name
+	for name in GPL-2.0 BSD-3-Clause liburcu; do
+		"$PYTHON" -m zipfile -l "$wheel" | grep -q "dist-info/.*$name " || return
+	done
+}
 ok "the wheel has the licences of both libraries" licences
 "$PYTHON" -m zipfile -e "$wheel" "$st_tmp/opened"
 like "the wheel is for one platform" "*Root-Is-Purelib: false*Tag: py3-none-linux_*" \
@@ -96,7 +101,7 @@ like "make wheel refuses a PYTHON that is no interpreter" \
 	"$(out=$(PYTHON=no_python "$st_top/scripts/wheel" --venv 2>&1); echo "$? $out")"
 # The copy of the sources must be writable even if the sources are not.
 mkdir "$st_tmp/sources"
-cp -r "$st_top"/{python,scripts,VERSION} "$st_tmp/sources"
+cp -r "$st_top"/{LICENSES,python,scripts,VERSION} "$st_tmp/sources"
 chmod -R a-w "$st_tmp/sources"
 ok "a wheel can be built from sources without write permission" \
 	env O="$st_tmp/written" "$st_tmp/sources/scripts/wheel" --pure
