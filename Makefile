@@ -369,7 +369,7 @@ ifneq ($(ours),)
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc) \
 		$(addprefix $(O)/,lib tools samples man html doctrees $(by_scripts) dispatchkey.o \
-		dispatchkey-nl.o dkctl man-pages modules.order flags objects config.mk)
+		dispatchkey-nl.o dkctl man-pages flags objects config.mk)
 	$(Q)rmdir --ignore-fail-on-non-empty $(out)
 else ifneq ($(out),)
 	@echo 'make clean: $(O) has no config.mk from scripts/config, so nothing was removed.'
@@ -464,11 +464,11 @@ modules_install:
 	@grep -qF 'vermagic=$(uts_release) ' dispatchkey.ko || { \
 		echo 'dispatchkey.ko was built for another kernel than $(uts_release): type "make modules KDIR=$(KDIR)" first.' >&2; \
 		exit 1; }
-	$(Q)mv modules.order modules.order.all && \
-		grep -E '(^|/)dispatchkey\.k?o$$' modules.order.all >modules.order
-	+$(Q)umask 022; $(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+	+$(Q)mv modules.order modules.order.all; trap 'mv modules.order.all modules.order' EXIT; \
+		grep -E '(^|/)dispatchkey\.k?o$$' modules.order.all >modules.order || exit; \
+		umask 022; $(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		$(if $(can_sign),,CONFIG_MODULE_SIG_ALL=) quiet_cmd_depmod= cmd_depmod=: \
-		modules_install; status=$$?; mv modules.order.all modules.order; exit $$status
+		modules_install
 	$(install_for_drivers)
 	$(Q)$(INSTALL) -d $(kernel)/$(uts_release)
 	$(Q)umask 022; sed 's|	$(CURDIR)/|	|' Module.symvers >$(kernel)/$(uts_release)/Module.symvers
@@ -610,7 +610,8 @@ demo-board:
 	$(Q)scripts/ensure-deps $(packages_$(BOARD))
 	$(Q)[ -e "$(O)/board/$(BOARD)/main.elf" ] || \
 		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
-	$(Q)env -u CFLAGS -u TOP -u PROGRAM MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
+	$(Q)env $(foreach v,CFLAGS TOP PROGRAM,$(if $(filter environment,$(origin $v)),-u $v)) \
+		MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
 # M= is the folder of the modules; the script reads RUN=, KERNEL=, EDU= and TIMEOUT= from the
 # environment.

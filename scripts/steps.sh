@@ -56,7 +56,10 @@ reasons() { # LOG
 # Prints the result of a step in one line, and the log only if the step failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
-	[ "$4" -ne 0 ] || [ -z "$cache" ] || { mkdir -p "$cache/times" && echo "$6" >"$(time_file "$1")"; }
+	if [ "$4" -eq 0 ] && [ -n "$cache" ]; then
+		mkdir -p "$cache/times"
+		echo "$6" >"$(time_file "$1")"
+	fi
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
 	[ "$4" -eq 0 ] || word=FAILED
 	[ ! -t 1 ] || printf '\r\033[K'

@@ -64,7 +64,8 @@ page() ( # [OPTION]
 )
 unknown_board() {
 	local status=0
-	DK_INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD=foo 2>"$st_tmp/said" || status=$?
+	DK_INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD=foo 2>"$st_tmp/said" ||
+		status=$?
 	[ "$status" -eq 2 ] && grep '^demo-board: no board "foo": use ' "$st_tmp/said"
 }
 # Builds everything with a libc whose errnos differ from Linux's, as newlib's do. Like newlib, it
