@@ -40,18 +40,25 @@ def end_by_interrupt() -> None:
 
 def fail(command: str, status: int, message: object) -> int:
     """Print why a command fails, and return its exit status."""
-    print(f"{command}: {message}", file=sys.stderr)
+    try:
+        print(f"{command}: {message}", file=sys.stderr)
+    except OSError:
+        pass            # the status still tells
     return status
 
 
 def say(text: str, end: str = "\n", file: Optional[IO[str]] = None) -> None:
     """Print to the standard output, or to another file."""
+    if not (file or sys.stdout):
+        raise NotWritten("the output cannot be written: it is closed")
     try:
         print(text, end=end, file=file)
     except BrokenPipeError:
         raise
     except OSError as e:
         raise NotWritten(f"the output cannot be written: {e.strerror}") from None
+    except UnicodeEncodeError as e:
+        raise NotWritten(f"the output cannot be written: {e}") from None
 
 
 def write(path: str, text: str) -> None:

@@ -243,6 +243,14 @@ def test_diff_of_equal_calls(fake):
     assert status == 0 and "\nkeys that differ: none\n" in out
 
 
+def test_a_property_alone_describes_a_tensor_of_the_cpu(fake):
+    fake()
+    for words in ("neg", "conj,inference"):
+        alone = command("explain", "aten::relu", "--on", words)
+        named = command("explain", "aten::relu", "--on", f"cpu,{words}")
+        assert alone == named and alone[0] == 0
+
+
 def test_what_if_devices(fake):
     fake()
     status, out, err = command("what-if", "aten::add.Tensor", "--on", "cpu", "--if",

@@ -409,6 +409,7 @@ for function, args, options in (
         (torch.ops.aten.linspace, [0, 1, 3], {"device": torch.device("cuda", 1)}),
         (torch.ops.aten.eye, [3], {}), (torch.ops.aten._to_copy, [x], {}),
         (torch.ops.aten._to_copy, [x], {"device": "cuda"}),
+        (torch.ops.aten._to_copy, [x], {"layout": torch.sparse_coo}),
         (torch.ops.aten._to_copy, [TENSORS["meta"]], {}), (x.is_pinned, [], {})):
     call = dt.explain(function, *args, **options)
     entered.clear()
@@ -431,6 +432,81 @@ print({*in_python} <= {("arange", "Meta"), ("eye", "Meta"), ("linspace", "Meta")
         status, out, _err = command("explain", "aten::empty.memory_format", *device)
         assert status == 0 and f"\n  2.  {end}: ./build/aten/src/ATen/Register" in out
         assert f"arguments dtype, layout and device select: {end}.\n" in out
+
+
+@needs_pytorch
+def test_the_key_of_a_tensor_that_is_made():
+    """The arguments layout and dtype count even without a device. The device is the tensor's,
+    although the function is run with a copy without data."""
+    assert program("""
+import torch, dispatchkey.torch as dt
+x, meta = torch.ones(2, 2), torch.ones(2, device="meta")
+for call in (dt.explain(torch.ops.aten.empty.memory_format, [2], layout=torch.sparse_coo),
+             dt.explain(torch.ops.aten.empty.memory_format, [2], dtype=torch.qint8),
+             dt.explain(torch.ops.aten.empty.memory_format, [2], dtype=torch.float64),
+             dt.explain(x.new_tensor, [1.]), dt.explain(meta.new_tensor, [1.]),
+             dt.explain(x.new_tensor, [1.], device="meta")):
+    print(call.hops[-1].key.name)
+""").split() == ["SparseCPU", "QuantizedCPU", "CPU", "CPU", "Meta", "Meta"]
+
+
+@needs_pytorch_1_13
+def test_an_included_backend_does_not_make_tensors():
+    """An operator without tensors is redispatched with the key of its arguments alone."""
+    assert program(OPERATORS + """
+library = torch.library.Library("aten", "IMPL")
+for key in ("CPU", "Meta"):
+    library.impl("eye", lambda *args, key=key, **kwargs: entered.append(key) or torch.ones(1), key)
+torch._C._add_meta_to_tls_dispatch_include()
+call = dt.explain(torch.ops.aten.eye, 2)
+entered.clear()
+torch.ops.aten.eye(2)
+print(entered, [hop.key.name for hop in call.hops])
+""") == "['CPU'] ['BackendSelect', 'CPU']\n"
+
+
+@needs_pytorch
+def test_arguments_that_are_not_dispatched_on():
+    assert program(OPERATORS + """
+x = TENSORS["cpu"]
+for schema, args in (("(Tensor[] a, Tensor[][] b) -> Tensor", ([x], [[x.to_sparse()]])),
+                     ("(Tensor a, Tensor[]? b=None) -> Tensor", (x, [x.to_sparse()]))):
+    space = make(["CPU", "SparseCPU"], schema)
+    call = dt.explain(getattr(torch.ops, space).f, *args)
+    print(first_of(space, *args), call.hops[-1].key.name)
+""") == "CPU CPU\nCPU CPU\n"
+
+
+@needs_pytorch
+def test_inference_tensors_of_all_kinds():
+    for kind in ("mkldnn", "sparse_csr"):
+        status, out, _err = command("what-if", "aten::add.Tensor", "--on", kind, "--on", kind,
+                                    "--if", "inference")
+        assert status == 0
+        path = re.search(r"^inference +(\S.*\S)  +without", out, re.M)[1]
+        status, out, _err = command("explain", "aten::add.Tensor", "--on", f"{kind},inference",
+                                    "--on", f"{kind},inference")
+        assert re.findall(r"^  \d\.  (\w+): ", out, re.M) == path.split(" > "), kind
+
+
+@needs_pytorch
+def test_threads_explain():
+    assert program("""
+import threading, torch, dispatchkey.torch as dt
+x, found = torch.ones(2, 2), set()
+def repeat():
+    for _ in range(100):
+        try:
+            found.add(dt.explain(torch.einsum, "ij,jk->ik", x, x).operator)
+        except Exception as e:
+            found.add(str(e))
+threads = [threading.Thread(target=repeat) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(found))
+""") == "1\n"
 
 
 @needs_pytorch

@@ -218,7 +218,7 @@ def _call(operator: str, on: list[str], under: list[str]) -> TorchCall:
 def _explain(options: argparse.Namespace) -> int:
     call = _call(options.operator, options.on, options.under)
     say(str(call))
-    if options.svg:
+    if options.svg is not None:
         write(options.svg, call.explanation.svg())
     return DIFFERS if call.differences else OK
 
@@ -243,7 +243,7 @@ def _export(options: argparse.Namespace) -> int:
     calls = [_call(name, options.on, options.under) for name in options.operator]
     # Without tensors and modes, the transcript has only the operators.
     text = transcript(*(calls if options.on or options.under else options.operator))
-    if options.output:
+    if options.output is not None:
         write(options.output, text)
     else:
         say(text, end="")
@@ -288,9 +288,9 @@ def _missing(options: argparse.Namespace) -> int:
     shown = found.by(*(SERVED_BY if "all" in options.show else options.show))
     if shown:
         say("\n" + "\n".join(lines_of(shown)))
-    if options.csv:
+    if options.csv is not None:
         write(options.csv, found.csv())
-    if options.html:
+    if options.html is not None:
         write(options.html, found.html())
     return OK
 
@@ -315,7 +315,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
         options = _parse(arguments)
         _show_notes()
         try:
-            if options.layout:
+            if options.layout is not None:
                 _live.describe(options.layout)
             for file in options.load:
                 _live.load(file)

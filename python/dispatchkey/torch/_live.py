@@ -267,7 +267,8 @@ def label(text: str) -> str:
     where = text.replace("registered at ", "")
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
         return PYTHON_FUNCTION
-    return where.replace(" ", "_")[-LABEL_MAX:] or "unknown"
+    where = "".join(c if c.isprintable() else "?" for c in where.replace(" ", "_"))
+    return where.encode()[-LABEL_MAX:].decode(errors="ignore") or "unknown"
 
 
 def is_in_python(place: str) -> bool:

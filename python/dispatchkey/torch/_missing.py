@@ -224,7 +224,7 @@ def missing(backend: object, *, only: str = "*", like: object = None,
     """
     layout = _live.layout()
     key = backend_key(backend, layout)
-    other = backend_key(like, layout) if like else None
+    other = backend_key(like, layout) if like is not None else None
     autograd = _autograd_of(key)
     names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]
     if not names:

@@ -168,7 +168,12 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
     with _live.without_modes():
         run(torch.tensor(value), ())
         _enter(changes, devices, lambda: run(torch.tensor(value), changes))
-    return Effect(*(Bits(new & ~old, old & ~new) for old, new in zip(seen[0], seen[-1])))
+    tensors, *local = (Bits(new & ~old, old & ~new) for old, new in zip(seen[0], seen[-1]))
+    autograd = layout.constant("autograd_dispatch_keyset").bits
+    if tensors.removed & autograd:
+        # the measured tensor has one of the autograd keys; those of other kinds have others
+        tensors = Bits(tensors.added, tensors.removed | autograd)
+    return Effect(tensors, *local)
 
 
 def on_device(keys: KeySet, device: str) -> KeySet:

@@ -256,7 +256,8 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
         if hops[-1].key in left:       # PythonDispatcher stays in the set
             left -= hops[-1].key
         if hops[-1].key.name == "BackendSelect":
-            left = made_on if name in _PINNED else left | made_on
+            # without tensors, the function at BackendSelect does not add the local state either
+            left = left | made_on if takes_any and name not in _PINNED else made_on
         # Pass the remaining keys as an argument or, if the operator dispatches on no argument, as
         # the included set.
         nothing = KeySet(layout=registry.layout)
@@ -323,5 +324,6 @@ def explain(operator: Union[str, Any], /, *args: Any, **kwargs: Any) -> TorchCal
         values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _which.NUMBER)
                   else value for a, value in zip(schema.arguments, values)]
         options = {a.name: value for a, value in zip(schema.arguments, values)}
-        keys = [_live.keys_of(t, layout) for t in _live.tensors(values)]
+        dispatched = [v for a, v in zip(schema.arguments, values) if a.is_dispatched]
+        keys = [_live.keys_of(t, layout) for t in _live.tensors(dispatched)]
     return explain_keys(name, keys, state, made_on=key_of_options(options, layout))

@@ -43,6 +43,10 @@ def _full_name(overload: Any) -> str:
     return str(schema.name) + (f".{schema.overload_name}" if schema.overload_name else "")
 
 
+# Held while a function of the whole process is replaced.
+_lock = threading.RLock()
+
+
 @contextmanager
 def _ends_at_operators() -> Iterator[None]:
     """Make every operator that this thread calls in the block raise _Called."""
@@ -88,7 +92,7 @@ class _Copies:
 
     def __init__(self) -> None:
         self._made: list[tuple[Any, Any]] = []
-        self._device: Any = None
+        self._device: Any = None        # that an argument names
 
     def of(self, value: Any) -> Any:
         torch = _live.pytorch()
@@ -100,20 +104,21 @@ class _Copies:
             return self._made[-1][1]
         if type(value) in (list, tuple):
             return type(value)(map(self.of, value))
-        if self._is_other_device(torch, value):
-            self._device = torch.device(value)
-            return torch.device("meta")
-        return value
+        device = self._device_named(torch, value)
+        if device is None:
+            return value
+        self._device = device
+        return value if device.type in ("cpu", "meta") else torch.device("meta")
 
     @staticmethod
-    def _is_other_device(torch: Any, value: Any) -> bool:
-        """Return whether value is a device, or the name of one, other than "cpu" and "meta"."""
+    def _device_named(torch: Any, value: Any) -> Any:
+        """Return the device that value is, or that it names, or None."""
         if not isinstance(value, (str, torch.device)):
-            return False
+            return None
         try:
-            return torch.device(value).type not in ("cpu", "meta")
+            return torch.device(value)
         except RuntimeError:
-            return False
+            return None
 
     @staticmethod
     def _empty(torch: Any, tensor: Any) -> Any:
@@ -129,8 +134,10 @@ class _Copies:
     def original(self, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [self.original(v) for v in value]
-        if self._device is not None and isinstance(value, _live.pytorch().device):
-            return self._device
+        if isinstance(value, _live.pytorch().device):
+            if self._device is None and value.type == "meta" and self._made:
+                return self._made[0][0].device      # read from a copy
+            return self._device or value
         for original, copy in self._made:
             if copy is value:
                 return original
@@ -199,7 +206,7 @@ def _ask(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
         function = getattr(copies.of(owner), function.__name__)
     args, kwargs = copies.of(args), {k: copies.of(v) for k, v in kwargs.items()}
     try:
-        with _ends_at_operators():
+        with _lock, _ends_at_operators():
             function(*args, **kwargs)
     except _Called as called:
         if called.name in _READS_NUMBER and called.name.split("::")[1] not in name:

@@ -46,11 +46,12 @@ def devices(layout: Layout) -> dict[str, str]:
 def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
     """Return the key of a tensor with the arguments dtype, layout and device, as a set.
 
-    Returns None if there is no device, or if PyTorch refuses the combination.
+    Returns None if there are no such arguments, or if PyTorch refuses the combination.
     """
     device, of, dtype = (str(options.get(word) or "") for word in ("device", "layout", "dtype"))
-    if not device or device == "None":
+    if not (device or of or dtype):
         return None
+    device = device or "cpu"
     tensor_layout = _LAYOUTS.get(of.split(".")[-1].lstrip("_").replace("sparse_coo", "sparse"))
     try:
         return compute_key(_dtype(dtype.split(".")[-1], layout), tensor_layout,
@@ -97,7 +98,8 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
     """
     chosen: dict[str, str] = {}
     added, is_inference = KeySet(layout=layout), False
-    for word in (w.strip() for w in text.split(",")):
+    words = [w.strip() for w in text.split(",")]
+    for word in words:
         kind, value = _kind_of(word, layout)
         if kind == "key":
             added |= value
@@ -105,7 +107,7 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
         elif chosen.setdefault(kind, value) != value:
             raise error(errno.EINVAL, f"a tensor has one {kind}, but two are given", "PARSE_SET",
                         f"{chosen[kind]} and {value}")
-    if not chosen and added:
+    if not chosen and added and not any(word in _PROPERTIES for word in words):
         return added
     key = compute_key(chosen.get("dtype"), chosen.get("layout"), chosen.get("device"),
                       layout=layout)
