@@ -204,7 +204,7 @@ other=$(io_device)
 if [ -n "$other" ]; then
 	id="$(cat "$other/vendor") $(cat "$other/device")"
 	echo "$id" >$driver/new_id
-	is "$what" "yes no" "$(klog 'BAR 0 does not contain the registers' >/dev/null && echo yes) $(
+	is "$what" "yes no" "$(klog 'BAR 0 does not contain the registers|cannot enable the device' >/dev/null && echo yes) $(
 		[ ! -e "$other/driver" ] && echo no)"
 	echo "$id" >$driver/remove_id
 else

@@ -157,8 +157,8 @@ bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 /* True if the owner has left the provider, which is not drained yet. */
 bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner);
 /*
- * True if the array is in the owner's memory or, if dkc_sees_unloading(), something that an element
- * of the array points to.
+ * True if the array is in the owner's memory. If dkc_sees_unloading(), also if something is that an
+ * element of the array points to.
  */
 bool dkc_block_is_owned(const struct dkc_block *b, dkc_owns_fn owns, const void *owner);
 /*
