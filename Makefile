@@ -464,7 +464,10 @@ modules_install:
 	@grep -qF 'vermagic=$(uts_release) ' dispatchkey.ko || { \
 		echo 'dispatchkey.ko was built for another kernel than $(uts_release): type "make modules KDIR=$(KDIR)" first.' >&2; \
 		exit 1; }
-	+$(Q)mv modules.order modules.order.all; trap 'mv modules.order.all modules.order' EXIT; \
+	@test -e modules.order || { \
+		echo 'There is no modules.order: type "make modules" first.' >&2; exit 1; }
+	+$(Q)mv modules.order modules.order.all || exit; \
+		trap 'mv -f modules.order.all modules.order' EXIT; trap 'exit 1' HUP INT TERM; \
 		grep -E '(^|/)dispatchkey\.k?o$$' modules.order.all >modules.order || exit; \
 		umask 022; $(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		$(if $(can_sign),,CONFIG_MODULE_SIG_ALL=) quiet_cmd_depmod= cmd_depmod=: \
@@ -604,6 +607,8 @@ headers-check: check-headers
 BOARD	?= riscv64-virt
 packages_riscv64-virt := board-riscv64
 packages_mps2-an385 := board-arm
+# Variables of these names in the environment may be meant for other projects. Those on make's
+# command line reach the board's Makefile through the environment.
 demo-board:
 	$(Q)[ -n "$(packages_$(BOARD))" ] || { \
 		echo 'demo-board: no board "$(BOARD)": use riscv64-virt or mps2-an385' >&2; exit 2; }
@@ -611,7 +616,8 @@ demo-board:
 	$(Q)[ -e "$(O)/board/$(BOARD)/main.elf" ] || \
 		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
 	$(Q)env $(foreach v,CFLAGS TOP PROGRAM,$(if $(filter environment,$(origin $v)),-u $v)) \
-		MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
+		MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board \
+		O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
 # M= is the folder of the modules; the script reads RUN=, KERNEL=, EDU= and TIMEOUT= from the
 # environment.

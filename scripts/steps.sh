@@ -57,8 +57,7 @@ reasons() { # LOG
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
 	if [ "$4" -eq 0 ] && [ -n "$cache" ]; then
-		mkdir -p "$cache/times"
-		echo "$6" >"$(time_file "$1")"
+		mkdir -p "$cache/times" && echo "$6" >"$(time_file "$1")"
 	fi
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
 	[ "$4" -eq 0 ] || word=FAILED
