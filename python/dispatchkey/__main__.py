@@ -24,7 +24,7 @@ def main() -> int:
     if sys.argv[1:] and not is_help:
         return _command.fail("dispatchkey", _command.WRONG, f'unexpected word "{sys.argv[-1]}": '
                              "use python3 -m dispatchkey.torch, or --help")
-    _command.say(TEXT, end="", file=sys.stdout if is_help else sys.stderr)
+    (_command.say if is_help else _command.tell)(TEXT, end="")
     return _command.OK if is_help else _command.WRONG
 
 

@@ -2,11 +2,12 @@
 """Defines what the commands of the package share: exit statuses and messages."""
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 from types import FrameType
-from typing import IO, Callable, Optional
+from typing import Callable, Optional
 
 OK, DIFFERS, WRONG, NOT_LOADED, NOT_WRITTEN = range(5)
 
@@ -40,24 +41,28 @@ def end_by_interrupt() -> None:
 
 def fail(command: str, status: int, message: object) -> int:
     """Print why a command fails, and return its exit status."""
-    try:
-        print(f"{command}: {message}", file=sys.stderr)
-    except OSError:
-        pass            # the status still tells
+    tell(f"{command}: {message}")
     return status
 
 
-def say(text: str, end: str = "\n", file: Optional[IO[str]] = None) -> None:
-    """Print to the standard output, or to another file."""
-    if not (file or sys.stdout):
+def tell(text: str, end: str = "\n") -> None:
+    """Print a message to the standard error, if that can be written. The status tells, too."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(text, end=end, file=sys.stderr, flush=True)
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Print to the standard output."""
+    if sys.stdout is None:
         raise NotWritten("the output cannot be written: it is closed")
     try:
-        print(text, end=end, file=file)
+        print(text, end=end)
     except BrokenPipeError:
         raise
     except OSError as e:
         raise NotWritten(f"the output cannot be written: {e.strerror}") from None
-    except UnicodeEncodeError as e:
+    except ValueError as e:     # a character that the encoding lacks
         raise NotWritten(f"the output cannot be written: {e}") from None
 
 
@@ -67,7 +72,10 @@ def write(path: str, text: str) -> None:
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     except OSError as e:
-        raise NotWritten(f"{path} cannot be written: {e.strerror}") from None
+        raise NotWritten(f"{path or 'a file without a name'} cannot be written: "
+                         f"{e.strerror}") from None
+    except ValueError as e:
+        raise NotWritten(f"{path!r} cannot be written: {e}") from None
 
 
 def _flush() -> None:

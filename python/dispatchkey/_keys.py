@@ -355,7 +355,7 @@ class Key(metaclass=_KeyNames):
 
     @property
     def entry(self) -> int:
-        """The index of the key's entry in a table that is not trimmed; 0: Undefined, or none."""
+        """The index of the key's entry in a table that is not trimmed; 0 if it has none, or is Undefined."""
         return int(lib.dk_key_slot(self.layout._ptr, self.number))
 
     @property

@@ -128,7 +128,10 @@ class KeySet:
 
     @property
     def backend_key(self) -> _keys.Key:
-        """The highest key that computes on a backend; Undefined if there is none."""
+        """The highest key that computes on a backend; Undefined if there is none.
+
+        An error if the backend keys of the layout are not known.
+        """
         self.layout.constant("backend_functionality_keys")      # an error if it is not known
         return self._key(lib.dk_backend_type)
 

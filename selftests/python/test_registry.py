@@ -94,6 +94,12 @@ def test_overriding_warns(registry):
         registry.impl("t::f", "CUDA", f)
 
 
+def test_a_file_name_with_a_line_break(registry):
+    exec(compile("registry.define('t::place(Tensor a) -> ()')", "file\nCUDA: forged", "exec"),
+         {"registry": registry})
+    assert "registered at file?CUDA: forged:1\n" in registry.dump("t::place")
+
+
 def test_a_label_with_a_line_break(registry):
     with pytest.raises(ValueError, match="a label must consist of printable characters"):
         registry.impl("t::f", "CPU", lambda a, b: None, label="f\nCUDA: forged")

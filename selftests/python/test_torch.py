@@ -243,12 +243,33 @@ def test_diff_of_equal_calls(fake):
     assert status == 0 and "\nkeys that differ: none\n" in out
 
 
+@pytest.mark.parametrize("arguments, redirections, status", [
+    ("explain aten::relu --on cpu --svg=", "", 4), ("export aten::relu -o ''", "", 4),
+    ("explain aten::relu --on cpu", ">&-", 4), ("--help", ">&-", 4), ("--version", ">&-", 4),
+    ("explain aten::nonsense", "2>/dev/full", 2), ("explain --nonsense", "2>/dev/full", 2),
+    ("explain aten::nonsense", "2>&-", 2), ("explain --nonsense", "2>&-", 2),
+])
+def test_files_and_streams_that_cannot_be_written(fake, arguments, redirections, status):
+    fake()
+    done = subprocess.run(f"{sys.executable} -m dispatchkey.torch {arguments} {redirections}",
+                          shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, timeout=120)
+    assert done.returncode == status
+    if "2>" in redirections:
+        assert done.stdout == ""
+    elif redirections:
+        assert done.stderr == "dispatchkey.torch: the output cannot be written: it is closed\n"
+
+
 def test_a_property_alone_describes_a_tensor_of_the_cpu(fake):
     fake()
     for words in ("neg", "conj,inference"):
         alone = command("explain", "aten::relu", "--on", words)
         named = command("explain", "aten::relu", "--on", f"cpu,{words}")
         assert alone == named and alone[0] == 0
+    # a key may be that of another backend
+    _status, out, _err = command("explain", "aten::relu", "--on", "SparseCUDA,neg")
+    assert "  SparseCUDA, Negative\n" in out.split("arguments")[1]
 
 
 def test_what_if_devices(fake):

@@ -492,8 +492,10 @@ def test_inference_tensors_of_all_kinds():
 @needs_pytorch
 def test_threads_explain():
     assert program("""
-import threading, torch, dispatchkey.torch as dt
+import threading, torch, warnings, dispatchkey.torch as dt
 x, found = torch.ones(2, 2), set()
+dt.explain(torch.einsum, "ij,jk->ik", x, x)
+filters = list(warnings.filters)
 def repeat():
     for _ in range(100):
         try:
@@ -505,8 +507,8 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-print(len(found))
-""") == "1\n"
+print(*sorted(found), warnings.filters == filters)
+""") == "aten::einsum True\n"
 
 
 @needs_pytorch

@@ -12,7 +12,7 @@ import warnings
 from typing import IO, Any, Callable, NoReturn, Optional, TextIO, Union
 
 from .. import __version__
-from .._command import DIFFERS, NOT_LOADED, OK, WRONG, fail, run, say, write
+from .._command import DIFFERS, NOT_LOADED, OK, WRONG, fail, run, say, tell, write
 from .._error import Error, did_you_mean, error
 from . import _live, _modes
 from ._check import check
@@ -82,7 +82,12 @@ class _Parser(argparse.ArgumentParser):
     """
 
     def _print_message(self, message: str, file: Optional[IO[str]] = None) -> None:
-        say(message, end="", file=file or sys.stderr)
+        say(message, end="")        # the help and the version
+
+    def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:
+        if message:
+            tell(message, end="")
+        sys.exit(status)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -302,7 +307,7 @@ def _show_notes() -> None:
     def show(message: Union[Warning, str], category: type[Warning], filename: str, lineno: int,
              file: Optional[TextIO] = None, line: Optional[str] = None) -> None:
         if issubclass(category, _live.Incomplete):
-            print(f"{NAME}: note: {message}", file=sys.stderr)
+            tell(f"{NAME}: note: {message}")
         else:
             before(message, category, filename, lineno, file, line)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import fnmatch
-import warnings
 from dataclasses import dataclass
 from html import escape
 from typing import Iterator, Optional
 
-from .._error import OverrideWarning, error
+from .._error import error
 from .._registry import Registry
 from . import _live
 from ._missing import Progress
@@ -97,8 +96,8 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
         raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR", only)
     found: list[Difference] = []
     operators = entries = 0
-    with warnings.catch_warnings(), Registry(layout, name="PyTorch", builtins=False) as registry:
-        warnings.simplefilter("ignore", OverrideWarning)
+    with _live.without_override_warnings(), \
+            Registry(layout, name="PyTorch", builtins=False) as registry:
         fallbacks: dict[str, _live.TableEntry] = {}
         for i, name in enumerate(names):
             if progress:

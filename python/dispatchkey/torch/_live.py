@@ -9,13 +9,14 @@ import importlib.util
 import os
 import re
 import sys
+import threading
 import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, NamedTuple
 
 from .. import _abi
-from .._error import did_you_mean, error
+from .._error import OverrideWarning, did_you_mean, error
 from .._keys import Key, Layout
 from .._keyset import KeySet
 from .._registry import Registry, fallthrough
@@ -253,6 +254,18 @@ def operators() -> list[str]:
                   internal("_dispatch_get_registrations_for_dispatch_key")(""))
 
 
+# Held while something is replaced that belongs to the whole process. No block is inside another.
+lock = threading.RLock()
+
+
+@contextmanager
+def without_override_warnings() -> Iterator[None]:
+    """Ignore warnings about functions that replace others, as PyTorch's registrations do."""
+    with lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverrideWarning)
+        yield
+
+
 LABEL_MAX = _abi.NAME_MAX - 1
 PYTHON_FUNCTION = "a Python function"
 _OF_COMPILER = re.compile(r"\.(c|cc|cpp|cu|cuh|cxx|h|hh|hip|hpp|hxx|inc|inl|ipp|m|mm):\d+$", re.I)
@@ -268,7 +281,12 @@ def label(text: str) -> str:
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
         return PYTHON_FUNCTION
     where = "".join(c if c.isprintable() else "?" for c in where.replace(" ", "_"))
-    return where.encode()[-LABEL_MAX:].decode(errors="ignore") or "unknown"
+    return end_of(where, LABEL_MAX) or "unknown"
+
+
+def end_of(text: str, size: int) -> str:
+    """Return the end of a text, of at most this number of bytes."""
+    return text.encode()[-size:].decode(errors="ignore")
 
 
 def is_in_python(place: str) -> bool:

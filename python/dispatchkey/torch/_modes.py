@@ -50,7 +50,7 @@ def _inference_mode(torch: Any, _devices: Sequence[str], run: Run, t: Any) -> No
 
 @contextmanager
 def _autocast_on(torch: Any, device: str) -> Iterator[None]:
-    with warnings.catch_warnings():
+    with _live.lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mode = torch.autocast(device)
     if getattr(mode, "_enabled", True):
@@ -171,7 +171,8 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
     tensors, *local = (Bits(new & ~old, old & ~new) for old, new in zip(seen[0], seen[-1]))
     autograd = layout.constant("autograd_dispatch_keyset").bits
     if tensors.removed & autograd:
-        # the measured tensor has one of the autograd keys; those of other kinds have others
+        # The measured tensor is dense. Tensors of other kinds have another autograd key, which is
+        # removed, too.
         tensors = Bits(tensors.added, tensors.removed | autograd)
     return Effect(tensors, *local)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import textwrap
-import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Optional, Sequence, Union
 
-from .._error import OverrideWarning, error
+from .._error import error
 from .._explain import Entry, Explanation, rule_lines
 from .._keys import Key, compute_key
 from .._keyset import KeySet
@@ -287,8 +286,7 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
         raise error(errno.EINVAL, str(e), "ARG_COUNT") from None
     included, excluded = state or _live.local_state(layout)
     with Registry(layout, name="PyTorch", builtins=False) as registry:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OverrideWarning)
+        with _live.without_override_warnings():
             name = live.mirror(registry)
         stale = _stale.find(live, layout)
         found = _differences(registry, name, live, stale)

@@ -13,12 +13,10 @@ reports two facts about the table in memory, which narrow down the possible orde
 """
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Optional
 
-from .._error import OverrideWarning
 from .._explain import Entry
 from .._keys import Key, Layout
 from .._keyset import KeySet
@@ -60,7 +58,8 @@ class StaleEntry:
     def label(self) -> str:
         """The label of the function that calls reach."""
         end = f" at {self.sources[0]}, stale" if self.sources[0] else ", stale"
-        return self.functions[0].label[:_live.LABEL_MAX - len(end)] + end
+        size = _live.LABEL_MAX - len(end)
+        return self.functions[0].label.encode()[:size].decode(errors="ignore") + end
 
 
 @dataclass
@@ -119,7 +118,7 @@ class _Tables:
                     fn: Any = fallthrough if "fallthrough" in m["flags"] else _live._never
                     # The end of a place, such as ".py:12", shows whether it is in Python.
                     number, place = f"{i} ", _live.label(m["text"])
-                    label = number + place[-(_live.LABEL_MAX - len(number)):]
+                    label = number + _live.end_of(place, _live.LABEL_MAX - len(number))
                     self._registry.impl(name, m["key"], fn, label=label)
             self._known[keys] = list(self._registry.table(name)._entries)
         return self._known[keys]
@@ -306,8 +305,8 @@ def find(live: _live.Operator, layout: Layout) -> Found:
     in_python = {m["key"] for m in impls if _live.is_in_python(_live.label(m["text"]))}
     if not _can_be(Key(m["key"], layout) for m in impls) or is_clean and len(in_python) < 2:
         return Found(is_unexplained=is_clean is False)
-    with Registry(layout, name="PyTorch", builtins=False) as registry, warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverrideWarning)
+    with Registry(layout, name="PyTorch", builtins=False) as registry, \
+            _live.without_override_warnings():
         tables = _Tables(live, layout, registry)
         for key, entry in live.fallbacks(layout).items():
             fn: Any = fallthrough if entry.is_fallthrough else _live._never

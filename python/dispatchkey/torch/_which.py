@@ -43,10 +43,6 @@ def _full_name(overload: Any) -> str:
     return str(schema.name) + (f".{schema.overload_name}" if schema.overload_name else "")
 
 
-# Held while a function of the whole process is replaced.
-_lock = threading.RLock()
-
-
 @contextmanager
 def _ends_at_operators() -> Iterator[None]:
     """Make every operator that this thread calls in the block raise _Called."""
@@ -92,7 +88,7 @@ class _Copies:
 
     def __init__(self) -> None:
         self._made: list[tuple[Any, Any]] = []
-        self._device: Any = None        # that an argument names
+        self._device: Any = None        # the device that an argument names
 
     def of(self, value: Any) -> Any:
         torch = _live.pytorch()
@@ -135,8 +131,11 @@ class _Copies:
         if isinstance(value, (list, tuple)):
             return [self.original(v) for v in value]
         if isinstance(value, _live.pytorch().device):
-            if self._device is None and value.type == "meta" and self._made:
-                return self._made[0][0].device      # read from a copy
+            devices = {original.device for original, _copy in self._made}
+            # A function has read the device from a copy. If the tensors are on several devices, it
+            # is not known which copy that was.
+            if self._device is None and value.type == "meta" and len(devices) == 1:
+                return devices.pop()
             return self._device or value
         for original, copy in self._made:
             if copy is value:
@@ -206,7 +205,7 @@ def _ask(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
         function = getattr(copies.of(owner), function.__name__)
     args, kwargs = copies.of(args), {k: copies.of(v) for k, v in kwargs.items()}
     try:
-        with _lock, _ends_at_operators():
+        with _live.lock, _ends_at_operators():
             function(*args, **kwargs)
     except _Called as called:
         if called.name in _READS_NUMBER and called.name.split("::")[1] not in name:

@@ -107,7 +107,7 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
         elif chosen.setdefault(kind, value) != value:
             raise error(errno.EINVAL, f"a tensor has one {kind}, but two are given", "PARSE_SET",
                         f"{chosen[kind]} and {value}")
-    if not chosen and added and not any(word in _PROPERTIES for word in words):
+    if not chosen and added and not all(word in _PROPERTIES for word in words):
         return added
     key = compute_key(chosen.get("dtype"), chosen.get("layout"), chosen.get("device"),
                       layout=layout)
