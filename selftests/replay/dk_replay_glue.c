@@ -146,7 +146,7 @@ static ssize_t replay_write(struct file *file, const char __user *text,
 	size_t done = 0;
 	int err;
 
-	err = mutex_lock_interruptible(&s->lock);
+	err = mutex_lock_killable(&s->lock);
 	if (err)
 		return err;
 	if (!s->check) {
@@ -160,7 +160,7 @@ static ssize_t replay_write(struct file *file, const char __user *text,
 	while (!err && done < len) {
 		size_t n = min_t(size_t, len - done, sizeof(s->piece));
 
-		if (signal_pending(current)) {
+		if (fatal_signal_pending(current)) {
 			err = -EINTR;
 			break;
 		}
@@ -179,7 +179,7 @@ static ssize_t replay_read(struct file *file, char __user *to, size_t len,
 	struct session *s = file->private_data;
 	ssize_t n;
 
-	n = mutex_lock_interruptible(&s->lock);
+	n = mutex_lock_killable(&s->lock);
 	if (n)
 		return n;
 	if (s->check || !s->verdict_len)
