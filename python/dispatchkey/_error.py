@@ -89,6 +89,11 @@ def shown(value: object) -> str:
     return f"{name} {value!r}" if isinstance(value, (str, int, float)) else name
 
 
+def printable(text: str) -> str:
+    """Replace characters that cannot be printed: a line break would add a line to a dump."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return a hint with the names that are similar to a word, or ""."""
     lower: dict[str, str] = {}

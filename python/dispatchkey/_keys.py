@@ -231,16 +231,16 @@ class Backend:
     @property
     def autograd(self) -> _keyset.KeySet:
         """ADInplaceOrView, and the autograd key of the backend's tensors."""
+        self.layout._check_sets()
         return self._set(lib.dk_autograd_of_backend)
 
     @property
     def autocast(self) -> _keyset.KeySet:
         """The autocast key of the backend's tensors, or the empty set."""
+        self.layout._check_sets()
         return self._set(lib.dk_autocast_of_backend)
 
     def _set(self, function: Callable[..., Any]) -> _keyset.KeySet:
-        if function is not lib.dk_backend_set:
-            self.layout._check_sets()
         return _keyset.KeySet(function(self.layout._ptr, self.number).bits, layout=self.layout)
 
     def __eq__(self, other: object) -> bool:
@@ -355,7 +355,10 @@ class Key(metaclass=_KeyNames):
 
     @property
     def entry(self) -> int:
-        """The index of the key's entry in a table that is not trimmed; 0 if it has none, or is Undefined."""
+        """The index of the key's entry in a table that is not trimmed.
+
+        0 for Undefined, and for a key without an entry.
+        """
         return int(lib.dk_key_slot(self.layout._ptr, self.number))
 
     @property

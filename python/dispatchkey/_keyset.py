@@ -132,7 +132,7 @@ class KeySet:
 
         An error if the backend keys of the layout are not known.
         """
-        self.layout.constant("backend_functionality_keys")      # an error if it is not known
+        self.layout.constant("backend_functionality_keys")
         return self._key(lib.dk_backend_type)
 
     @property

@@ -20,7 +20,7 @@ from typing import Any, Callable, Iterator, Optional, TypeVar, Union, overload
 from . import _abi
 from ._call import Definition, Frame, _Unserved, serve, unserved
 from ._error import (OverrideWarning, did_you_mean, error, from_diag, from_reason, new_diag,
-                     shown)
+                     printable, shown)
 from ._explain import Entry, Explanation, Route, explain, route_of
 from ._keys import Backend, Key, Layout, text_of
 from ._keyset import Keys, KeySet
@@ -113,8 +113,7 @@ def _label_of(fn: Any) -> str:
 def _place(depth: int) -> bytes:
     """Return the caller's place in the program, in PyTorch's format."""
     frame = sys._getframe(depth)
-    name = "".join(c if c.isprintable() else "?" for c in frame.f_code.co_filename)
-    return os.fsencode(f"registered at {name}:{frame.f_lineno}")
+    return os.fsencode(f"registered at {printable(frame.f_code.co_filename)}:{frame.f_lineno}")
 
 
 class _Registrar:
@@ -215,7 +214,7 @@ class _Registrar:
         kept = _Kept(registry, fn, registry._key(key), c_text(name), label or _label_of(fn),
                      definition, with_call)
         why = self._register(kept, self._c_impl, kept.impl)
-        if why.reason:
+        if why.reason and (registry._warns or why.reason != _abi.DK_WHY_OVERRIDE):
             text, about = why.text.decode(), why.name.decode(errors="replace")
             warnings.warn(f"{text}: {about}", OverrideWarning if
                           why.reason == _abi.DK_WHY_OVERRIDE else UserWarning, stacklevel=3)
@@ -457,6 +456,8 @@ class Registry(_Registrar):
     Call close(), or use the registry in a `with` statement: close() waits until no call
     is running in its functions. The functions are kept alive until then.
     """
+
+    _warns = True       # of functions that replace others
 
     def __init__(self, layout: Union[str, Layout] = "v1", *, name: str = "python",
                  builtins: bool = True, _is_default: bool = False):

@@ -96,8 +96,7 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
         raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR", only)
     found: list[Difference] = []
     operators = entries = 0
-    with _live.without_override_warnings(), \
-            Registry(layout, name="PyTorch", builtins=False) as registry:
+    with _live.new_registry(layout) as registry:
         fallbacks: dict[str, _live.TableEntry] = {}
         for i, name in enumerate(names):
             if progress:

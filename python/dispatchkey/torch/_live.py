@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, NamedTuple
 
 from .. import _abi
-from .._error import OverrideWarning, did_you_mean, error
+from .._error import did_you_mean, error, printable
 from .._keys import Key, Layout
 from .._keyset import KeySet
 from .._registry import Registry, fallthrough
@@ -254,16 +254,15 @@ def operators() -> list[str]:
                   internal("_dispatch_get_registrations_for_dispatch_key")(""))
 
 
-# Held while something is replaced that belongs to the whole process. No block is inside another.
+# Held while something is replaced that belongs to the whole process.
 lock = threading.RLock()
 
 
-@contextmanager
-def without_override_warnings() -> Iterator[None]:
-    """Ignore warnings about functions that replace others, as PyTorch's registrations do."""
-    with lock, warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverrideWarning)
-        yield
+def new_registry(of: Layout) -> Registry:
+    """Return a registry for copies of PyTorch's registrations, some of which replace others."""
+    registry = Registry(of, name="PyTorch", builtins=False)
+    registry._warns = False
+    return registry
 
 
 LABEL_MAX = _abi.NAME_MAX - 1
@@ -280,8 +279,7 @@ def label(text: str) -> str:
     where = text.replace("registered at ", "")
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
         return PYTHON_FUNCTION
-    where = "".join(c if c.isprintable() else "?" for c in where.replace(" ", "_"))
-    return end_of(where, LABEL_MAX) or "unknown"
+    return end_of(printable(where.replace(" ", "_")), LABEL_MAX) or "unknown"
 
 
 def end_of(text: str, size: int) -> str:

@@ -285,9 +285,8 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
     except TypeError as e:
         raise error(errno.EINVAL, str(e), "ARG_COUNT") from None
     included, excluded = state or _live.local_state(layout)
-    with Registry(layout, name="PyTorch", builtins=False) as registry:
-        with _live.without_override_warnings():
-            name = live.mirror(registry)
+    with _live.new_registry(layout) as registry:
+        name = live.mirror(registry)
         stale = _stale.find(live, layout)
         found = _differences(registry, name, live, stale)
         with force(included, excluded):

@@ -305,8 +305,7 @@ def find(live: _live.Operator, layout: Layout) -> Found:
     in_python = {m["key"] for m in impls if _live.is_in_python(_live.label(m["text"]))}
     if not _can_be(Key(m["key"], layout) for m in impls) or is_clean and len(in_python) < 2:
         return Found(is_unexplained=is_clean is False)
-    with Registry(layout, name="PyTorch", builtins=False) as registry, \
-            _live.without_override_warnings():
+    with _live.new_registry(layout) as registry:
         tables = _Tables(live, layout, registry)
         for key, entry in live.fallbacks(layout).items():
             fn: Any = fallthrough if entry.is_fallthrough else _live._never
