@@ -14,7 +14,7 @@
 #include "../lib/core/change/change.h"
 
 #ifndef DKC_TEXT
-/* Longer strings end in "...": an event that does not fit the buffer would be lost, or a WARN. */
+/* Longer strings end in "...": an event that does not fit the buffer is lost, and perf warns. */
 #define DKC_TEXT(field, text)	__dynamic_array(char, field, strnlen(text, DK_NAME_MAX - 1) + 1)
 #define DKC_COPY(field, text)						\
 	dkc_strcpy(__get_dynamic_array(field), text, __get_dynamic_array_len(field))

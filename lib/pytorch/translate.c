@@ -277,7 +277,10 @@ static bool note_added(const struct dk_translation *t, unsigned int slot,
 	return note_key(n, DK_NOTE_ADDED, t->to, key);
 }
 
-/* Writes a note on a building block of the result without a backend, if the set had backends. */
+/*
+ * Writes a note on a building block of the result that has no backend, although the set had one, or
+ * a key for all backends.
+ */
 static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	if (!dkc_is_per_backend(t->to, f) || !has_functionality(t->to, t->result, f) ||

@@ -143,7 +143,7 @@ typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 /* What an owner has left: a provider, or an array or a definition of another owner's provider. */
 struct dkc_left {
 	struct dkc_provider *prov;
-	struct dkc_block *block;	/* dkc_block_is_owned(); or NULL */
+	struct dkc_block *block;	/* for which dkc_block_is_owned() is true; or NULL */
 	struct dk_op *op;		/* its declaration is in the owner's memory; or NULL */
 };
 
