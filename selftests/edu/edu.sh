@@ -3,6 +3,8 @@
 #
 # Tests calls with two edu accelerators and the CPU. Each call must go to the device of its objects,
 # even while a card is unbound under load and while the driver is unloaded.
+#
+# shellcheck disable=SC2317 # no_registers is called by ok
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
