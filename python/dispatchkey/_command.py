@@ -67,7 +67,9 @@ def say(text: str, end: str = "\n") -> None:
 
 
 def write(path: str, text: str) -> None:
-    """Write a file."""
+    """Write a file, or with "-" the standard output."""
+    if path == "-":
+        return say(text, end="")
     try:
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)

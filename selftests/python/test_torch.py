@@ -4,6 +4,7 @@ installed PyTorch."""
 import csv
 import importlib.metadata
 import importlib.util
+import io
 import os
 import pathlib
 import pty
@@ -356,6 +357,61 @@ def test_missing_files(fake, tmp_path):
     assert "http" not in text and "-&gt; Tensor" in text
 
 
+def test_files_named_with_a_minus_are_the_output(fake, tmp_path, monkeypatch):
+    fake()
+    monkeypatch.chdir(tmp_path)
+    status, out, err = command("missing", "cpu", "--only", "aten::add.*", "--csv", "-")
+    assert (status, err) == (0, "")
+    assert "aten::add.Tensor" in [line["operator"] for line in csv.DictReader(io.StringIO(out))]
+    for arguments in (["missing", "cpu", "--only", "aten::add.*", "--html", "-"],
+                      ["explain", "aten::relu", "--on", "cpu", "--svg", "-"]):
+        status, out, err = command(*arguments)
+        assert (status, err, out[0], out.rstrip()[-1]) == (0, "", "<", ">")
+    assert command("export", "aten::relu", "-o", "-") == command("export", "aten::relu")
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("words, as_printed", [
+    (["aten::relu", "--on", "cpu"], ["aten.relu.default", "--on", "cpu"]),
+    (["aten::relu", "--on", "cpu"], ["aten::relu.default", "--on", "cpu:0"]),
+    (["aten::add.Tensor", "--on", "cuda", "--on", "cuda,qint8"],
+     ["torch.ops.aten.add.Tensor", "--on", "cuda:1", "--on", "torch.qint8,cuda:0"]),
+    (["aten::relu", "--on", "cuda,sparse"], ["aten::relu", "--on", "torch.sparse_coo,cuda"]),
+    (["aten::relu", "--on", "mkldnn"], ["aten::relu", "--on", "torch._mkldnn"]),
+    (["aten::relu", "--on", "strided"], ["aten::relu", "--on", "torch.strided"]),
+])
+def test_words_as_pytorch_prints_them(fake, words, as_printed):
+    fake()
+    assert command("export", *words) == command("export", *as_printed)
+    assert command("explain", *words)[1] == command("explain", *as_printed)[1]
+
+
+@pytest.mark.parametrize("arguments, offending", [
+    (["aten.nonsense.default"], "aten.nonsense.default"), (["torch.nn.rulu"], "torch.nn.rulu"),
+    (["aten::relu", "--on", "cuda:x"], "cuda:x"), (["aten::relu", "--on", "torch.x"], "torch.x"),
+    (["aten::relu", "--on", "neg:1"], "neg:1"), (["aten::relu", "--on", "sparse:1"], "sparse:1"),
+])
+def test_errors_show_the_word_as_it_was_written(fake, arguments, offending):
+    fake()
+    status, out, err = command("explain", *arguments)
+    assert (status, out) == (2, "") and f": {offending}" in err
+
+
+def test_a_device_with_a_number(fake):
+    fake()
+    assert command("missing", "cuda:1") == command("missing", "cuda")
+
+
+def test_load_keeps_modules_of_the_same_name(fake, tmp_path):
+    fake()
+    mine = tmp_path / "folder" / "json.py"
+    mine.parent.mkdir()
+    mine.write_text("import json, sys\nassert json.dumps([]) == '[]'\n"
+                    "assert sys.modules[__name__].__file__ == __file__\n")
+    assert command("explain", "aten::relu", "--on", "cpu", "--load", str(mine)) == \
+        command("explain", "aten::relu", "--on", "cpu")
+
+
 def test_missing_like_another_backend(fake):
     fake()
     all_, like = (command("missing", "privateuseone", "--show", "all", *more)[1]
@@ -686,7 +742,7 @@ ONLY_INSTALLED = {"_EnablePythonDispatcher", "_dispatch_check_invariants",
 
 def without_private_functions():
     code = f"COMMANDS = {COMMANDS}\n{WITHOUT}"
-    done = run(sys.executable, "-c", code)
+    done = run(sys.executable, "-c", code, timeout=300)
     assert done.stdout == ""
     found = {}
     for line in done.stderr.splitlines():

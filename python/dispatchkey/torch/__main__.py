@@ -146,7 +146,8 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
     parser.set_defaults(function=function, parser=parser)
     if is_call:
         parser.add_argument("operator", type=_text, metavar="OPERATOR", nargs=nargs,
-                            help="with its overload, such as aten::add.Tensor")
+                            help="with its overload, such as aten::add.Tensor, or as PyTorch "
+                            "prints it: aten.mm.default")
         parser.add_argument("--on", type=_text, action="append", default=[], metavar="WORDS",
                             help="a tensor argument of the call; repeat --on for each. If the "
                             "operator takes no tensor, --on describes its result")
@@ -169,7 +170,8 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     explain = _add(commands, "explain", "which function serves a call, key by key, and why",
                    _explain)
-    explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step")
+    explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step; "
+                         'with "-", instead of the text')
     whatif = _add(commands, "what-if", "what modes, tensor properties and other devices would "
                   "change", _what_if)
     whatif.add_argument("--if", dest="changes", type=_split, metavar="CHANGES",
@@ -194,8 +196,10 @@ def _parser() -> _Parser:
                        help="which operators to list, by what serves them: words from the "
                        'summary, "all" or "none". The default is "nothing": operators that '
                        "nothing serves")
-    lacks.add_argument("--csv", metavar="FILE", help="write a CSV line for each operator")
-    lacks.add_argument("--html", metavar="FILE", help="write an HTML page with a table")
+    lacks.add_argument("--csv", metavar="FILE", help="write a CSV line for each operator; with "
+                       '"-", instead of the summary')
+    lacks.add_argument("--html", metavar="FILE", help="write an HTML page with a table; with "
+                       '"-", instead of the summary')
     export = _add(commands, "export", "write operators and calls for dkctl replay, which explains "
                   "them on another machine", _export, nargs="+")
     export.add_argument("-o", "--output", metavar="FILE",
@@ -212,7 +216,7 @@ def _parser() -> _Parser:
 
 
 def _call(operator: str, on: list[str], under: list[str]) -> TorchCall:
-    layout, made_on = _live.layout(), None
+    operator, layout, made_on = _live.operator_name(operator), _live.layout(), None
     keys = [keyset_of(words, layout) for words in on]
     if len(keys) == 1 and _live.Operator.read(operator).makes_tensors:
         made_on, keys = next(iter(keys[0])).keyset, []
@@ -222,7 +226,8 @@ def _call(operator: str, on: list[str], under: list[str]) -> TorchCall:
 
 def _explain(options: argparse.Namespace) -> int:
     call = _call(options.operator, options.on, options.under)
-    say(str(call))
+    if options.svg != "-":
+        say(str(call))
     if options.svg is not None:
         write(options.svg, call.explanation.svg())
     return DIFFERS if call.differences else OK
@@ -289,10 +294,11 @@ class _Progress:
 def _missing(options: argparse.Namespace) -> int:
     _modes.check(options.show, [*SERVED_BY, "all", "none"], "a word of the summary")
     found = missing(options.backend, only=options.only, like=options.like, progress=_Progress())
-    say(str(found))
-    shown = found.by(*(SERVED_BY if "all" in options.show else options.show))
-    if shown:
-        say("\n" + "\n".join(lines_of(shown)))
+    if "-" not in (options.csv, options.html):
+        say(str(found))
+        shown = found.by(*(SERVED_BY if "all" in options.show else options.show))
+        if shown:
+            say("\n" + "\n".join(lines_of(shown)))
     if options.csv is not None:
         write(options.csv, found.csv())
     if options.html is not None:

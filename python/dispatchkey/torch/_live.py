@@ -26,6 +26,8 @@ from .._schema import Schema
 _IMPL = re.compile(r"^(?P<key>\w+)(?P<alias>\[alias\])?(?P<old> \(inactive\))?: "
                    r"(?P<text>.*?) :: .* \[ (?P<flags>[a-z ]*) \]$")
 # An entry of _dispatch_dump_table(): "CPU: registered at FILE:1 [kernel]"
+# an operator as torch.ops prints it, or with "::"; "default" stands for no overload
+_PRINTED = re.compile(r"(?:torch\.ops\.)?(\w+)(?:\.|::)(\w+)\.(\w+)")
 _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?) "
                     r"\[(?P<rule>[a-z ]+)\]$")
 
@@ -104,6 +106,8 @@ def load(file: str) -> None:
 def _run_file(path: str) -> None:
     """Import a Python file or package. Like a script, it can import files beside it."""
     name = os.path.splitext(os.path.basename(path))[0]
+    if name in {*sys.modules, *getattr(sys, "stdlib_module_names", ())}:
+        name = path.replace(".", "_")   # a file such as random.py does not replace that module
     is_folder = os.path.isdir(path)
     spec = importlib.util.spec_from_file_location(
         name, os.path.join(path, "__init__.py") if is_folder else path,
@@ -469,6 +473,15 @@ def _runtime_keys(of: Layout) -> list[tuple[str, Any]]:
 
 def _never(*_args: Any) -> None:
     """Stand for a function of PyTorch in our registry, where no call is made."""
+
+
+def operator_name(written: str) -> str:
+    """Return an operator's name. It may be written as torch.ops prints it: aten.mm.default."""
+    found = _PRINTED.fullmatch(written)
+    if not found:
+        return written
+    name = f"{found[1]}::{found[2]}" + ("" if found[3] == "default" else f".{found[3]}")
+    return name if internal("_dispatch_dump")(name) else written
 
 
 def _unknown(name: str) -> Exception:

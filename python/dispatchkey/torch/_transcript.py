@@ -20,7 +20,7 @@ def transcript(*calls: Union[TorchCall, str]) -> str:
     the explanations. On a machine without PyTorch, dkctl replay --check compares them
     with dispatchkey's own answers.
     """
-    names = [c if isinstance(c, str) else c.operator for c in calls]
+    names = [_live.operator_name(c) if isinstance(c, str) else c.operator for c in calls]
     found = {name: _live.Operator.read(name) for name in names}
     layout = _live.layout()
     lines = [] if _live.is_described() else [f"> layout {layout}"]

@@ -252,7 +252,7 @@ def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, 
               function or method of PyTorch
     """
     if isinstance(operator, str):
-        name = operator
+        name = _live.operator_name(operator)
         schema = Schema(_live.Operator.read(name).schema)
         schema.bind(args, kwargs)           # raises an error that names what is missing
         overload = _overload_of(name) if _can_ask() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from html import escape
 from typing import Any, Iterable, Optional, Sequence
 
@@ -48,14 +49,13 @@ def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
 
     Returns None if there are no such arguments, or if PyTorch refuses the combination.
     """
-    device, of, dtype = (str(options.get(word) or "") for word in ("device", "layout", "dtype"))
+    device, of, dtype = (_plain(str(options.get(word) or ""))
+                         for word in ("device", "layout", "dtype"))
     if not (device or of or dtype):
         return None
-    device = device or "cpu"
-    tensor_layout = _LAYOUTS.get(of.split(".")[-1].lstrip("_").replace("sparse_coo", "sparse"))
     try:
-        return compute_key(_dtype(dtype.split(".")[-1], layout), tensor_layout,
-                           devices(layout)[device.split(":")[0]], layout=layout).keyset
+        return compute_key(_dtype(dtype, layout), _LAYOUTS.get(of),
+                           devices(layout)[_without_number(device) or "cpu"], layout=layout).keyset
     except (Error, KeyError):
         return None
 
@@ -65,6 +65,17 @@ def devices_hint(layout: Layout) -> str:
     names = devices(layout)
     common = [d for d in ("cpu", "cuda", "xpu", "mps", "meta", "privateuseone") if d in names]
     return f"devices are {', '.join(common)} and {len(names) - len(common)} others"
+
+
+def _plain(word: str) -> str:
+    """Return a word such as torch.float32, as PyTorch prints it, in the form of --on."""
+    word = word.removeprefix("torch.")
+    return {"sparse_coo": "sparse", "_mkldnn": "mkldnn"}.get(word, word)
+
+
+def _without_number(device: str) -> str:
+    """Return the type of a device such as cuda:1. The number changes no key."""
+    return re.sub(r":\d+$", "", device)
 
 
 def _dtype(word: str, layout: Layout) -> Optional[str]:
@@ -116,15 +127,15 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
 
 def _kind_of(word: str, layout: Layout) -> tuple[str, str]:
     """Return a word's kind and its name in the library. mkldnn is a layout, not the device."""
-    types = devices(layout)
+    given, word, types = word, _plain(word), devices(layout)
     if word in _LAYOUTS:
         return "layout", _LAYOUTS[word]
-    if word in types:
-        return "device", types[word]
+    if _without_number(word) in types:
+        return "device", types[_without_number(word)]
     if word in _PROPERTIES:
         return "key", _PROPERTIES[word]
     if _key(word, layout) is not None:
         return "key", word
     if _dtype(word, layout):
         return "dtype", word
-    raise _unknown(word, layout)
+    raise _unknown(given, layout)
