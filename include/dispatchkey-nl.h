@@ -1170,9 +1170,10 @@ int dk_nl_monitor_fd(const struct dk_nl_monitor *monitor);
  *	limit
  * @event: filled with the event; set @event->size first
  *
- * DK_NL_EVENT_LOST reports that events were lost: the module had no memory, or this
- * socket was read too slowly. Call dk_nl_monitor_drain(), and get the state again. Without
- * dk_nl_monitor_drain(), further events may be lost that nothing reports.
+ * DK_NL_EVENT_LOST reports that events were lost, so get the state again. If @count of
+ * the event is not 0, the module lost them, and the events that follow can be read. If it
+ * is 0, this socket was read too slowly. Call dk_nl_monitor_drain() before you get the
+ * state; otherwise further events may be lost that nothing reports.
  *
  * Context: Waits for an event.
  * Return:
@@ -1190,8 +1191,8 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
  * dk_nl_monitor_drain() - discard the events that are queued
  * @monitor: the monitor
  *
- * Call it before you get the state again. The new state includes the changes that the
- * discarded events reported.
+ * Call it after DK_NL_EVENT_LOST with a @count of 0, before you get the state again. The
+ * new state includes the changes that the discarded events reported.
  *
  * Context: Waits for the kernel, but not for events.
  * Return: 0; -ENODEV if the module was unloaded, even if the message about that was lost;

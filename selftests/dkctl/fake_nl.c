@@ -31,7 +31,8 @@
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT [| NUMBER]
- *                                        the KIND "stale": dk_nl_monitor_drain() discards it
+ *                                        the KIND "queued": an unknown event, which
+ *                                        dk_nl_monitor_drain() discards
  *   !fail FUNCTION | ERRNO [| MESSAGE]   the error that a function returns
  *   !impls OP | N                        the table of OP has N different functions
  *
@@ -1129,7 +1130,7 @@ const struct dk_nl_error *dk_nl_monitor_why(const struct dk_nl_monitor *monitor)
 
 int dk_nl_monitor_drain(struct dk_nl_monitor *monitor)
 {
-	while (event_line && !strcmp(word(event_line, 0), "stale"))
+	while (event_line && !strcmp(word(event_line, 0), "queued"))
 		event_line = next_of(event_line->next, "event");
 	return 0;
 }
@@ -1143,7 +1144,7 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms, struct dk_
 	event_line = next_of(l->next, "event");
 	if (!strcmp(word(l, 0), "torn"))
 		return failed(-EBADMSG, "an event that is not well formed");
-	e->kind = !strcmp(word(l, 0), "new") || !strcmp(word(l, 0), "stale") ? 99 :
+	e->kind = !strcmp(word(l, 0), "new") || !strcmp(word(l, 0), "queued") ? 99 :
 		  value_of(DK_NL_WORDS_EVENT_KIND, word(l, 0));
 	snprintf(e->name, sizeof(e->name), "%s", word(l, 1));
 	e->has_key = *word(l, 2) != '\0';

@@ -121,6 +121,28 @@ TEST(lost_events)
 	close_monitor(m);
 }
 
+/* The module's own report has a count, and does not mean that the socket is full. */
+TEST(events_that_the_module_lost)
+{
+	struct dk_nl_monitor *m = open_monitor();
+	struct dk_nl_event e = { .size = sizeof(e) };
+	struct fake_msg msg;
+
+	fake_begin_genl(&msg, DK_CMD_EVENT, 0, 0);
+	fake_u32(&msg, DK_A_EVENT_KIND, DK_NL_EVENT_LOST);
+	fake_u32(&msg, DK_A_EVENT_COUNT, 17);
+	fake_u64(&msg, DK_A_EVENT_GENERATION, 78);
+	fake_queue(&msg);
+	queue_event(1);
+	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
+	EXPECT_EQ(e.kind, DK_NL_EVENT_LOST);
+	EXPECT_EQ(e.count, 17);
+	EXPECT_EQ(e.generation, 78);
+	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
+	EXPECT_EQ(e.number, 1);
+	close_monitor(m);
+}
+
 static void queue_family(int cmd, int id)
 {
 	struct genlmsghdr genl = { .cmd = (uint8_t)cmd, .version = 2 };

@@ -218,10 +218,11 @@ static int listen(struct live *v, struct dk_nl_monitor *m)
 		e.size = sizeof(e);
 		err = dk_nl_monitor_next(m, -1, &e);
 		/*
-		 * The kernel sends no events to a full socket until the socket is empty. If it
-		 * were not emptied here, more events could be lost without a report.
+		 * Without a count, the socket is full, and the kernel sends no events to it until
+		 * it is empty. If it were not emptied here, more events could be lost without a
+		 * report. With a count, the module lost the events; those that follow are queued.
 		 */
-		if (err == 1 && e.kind == DK_NL_EVENT_LOST)
+		if (err == 1 && e.kind == DK_NL_EVENT_LOST && !e.count)
 			dk_nl_monitor_drain(m);
 		if (err == 1 && !show(v, &e, &status))
 			return status;
