@@ -547,7 +547,8 @@ int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **providers);
  * @size: size of the struct
  * @key: the key that it is registered at: a runtime key, building block or
  *	alias key
- * @flags: of enum dk_nl_impl_flags
+ * @flags: of enum dk_nl_impl_flags; in a step of an explanation, at most
+ *	DK_NL_IMPL_FALLTHROUGH
  * @device: number of the device that it belongs to, or 0
  * @op: the operator; empty for a backend fallback
  * @key_name: name of the key with the bound name of its backend, such as
@@ -810,7 +811,7 @@ struct dk_nl_call {
  * @key: the key of that entry
  * @error: the negative errno that the call would return, or 0
  * @provenance: the rule that filled the entry, of enum dk_nl_provenance
- * @flags: flags of the function, of enum dk_nl_impl_flags
+ * @flags: DK_NL_IMPL_FALLTHROUGH if the function is a fallthrough, or 0
  * @device: number of the device that the function belongs to, or 0
  * @reserved: zero
  * @included: included set of the local state

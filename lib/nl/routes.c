@@ -5,6 +5,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* ---- tables --------------------------------------------------------------- */
 
@@ -146,12 +147,32 @@ static const struct dkn_field explained_fields[] = {
 static const struct dkn_shape explained_shape =
 	DKN_LIST_SHAPE(dk_nl_step, DKN_ROUTE, explained_fields);
 
-static const struct dk_nl_step *get_steps(struct dk_nl *nl, const struct dk_nl_call *call)
+/* Sets the operator @op of each function, which the module sends only with the route. */
+static void name_impls(const struct dk_nl_step *s, const char *op)
 {
+	for (; s; s = s->next)
+		if (s->impl && !s->is_fallback)
+			((struct dk_nl_impl *)s->impl)->op = op;
+}
+
+static const struct dk_nl_step *get_steps(struct dk_nl *nl, const struct dk_nl_call *call,
+					  const struct dk_nl_route *route)
+{
+	const struct dk_nl_step *steps;
 	struct dkn_request r;
+	const char *op;
 
 	begin_route(&r, nl, call);
-	return dkn_get_all(&r, &explained_shape);
+	steps = dkn_get_all(&r, &explained_shape);
+	if (!steps)
+		return NULL;
+	/* a copy, because the caller may free the route first */
+	op = dkn_arena_text(r.arena, route->op, strlen(route->op));
+	if (op)
+		name_impls(steps, op);
+	else
+		dkn_error_set(&nl->why, -ENOMEM, "no memory for the answer");
+	return steps;
 }
 
 static bool have_same_generation(const struct dk_nl_route *route, const struct dk_nl_step *s)
@@ -170,7 +191,7 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 	for (try = 0; try <= nl->retries; try++) {
 		if (dk_nl_route_get(nl, call, route))
 			return nl->why.code;
-		*steps = get_steps(nl, call);
+		*steps = get_steps(nl, call, *route);
 		if (!nl->why.code && have_same_generation(*route, *steps))
 			return 0;
 		dk_nl_free(*steps);

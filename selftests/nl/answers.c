@@ -187,12 +187,13 @@ static void put_step(struct fake_msg *m, unsigned int i)
 	fake_u32(m, DK_A_STEP_BEARING, DK_NL_BEARING_DECIDES);
 	fake_u32(m, DK_A_STEP_KEY, 31);
 	fake_string(m, DK_A_STEP_KEY_NAME, "edu");
-	if (i == 0) {
+	if (i < 2) {
 		impl = fake_nest(m, DK_A_STEP_IMPL);
 		put_impl(m, NULL, 1);
 		fake_nest_end(m, impl);
-		fake_attr(m, DK_A_STEP_FALLBACK, NULL, 0);
 	}
+	if (i == 0)
+		fake_attr(m, DK_A_STEP_FALLBACK, NULL, 0);
 	fake_nest_end(m, step);
 }
 

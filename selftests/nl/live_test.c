@@ -255,6 +255,8 @@ TEST(routes)
 			rules += s->kind == DK_NL_STEP_RULE;
 			serving += s->kind == DK_NL_STEP_IMPL &&
 				   s->bearing == DK_NL_BEARING_SERVES;
+			if (s->impl)
+				EXPECT_STREQ(s->impl->op, s->is_fallback ? "" : FACTORIAL);
 			EXPECT_EQ(s->generation, r->generation);
 		}
 		EXPECT_EQ(rules, 11);
