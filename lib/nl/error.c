@@ -95,14 +95,26 @@ static void compose(struct dk_nl_error *e, const struct dkn_attr *attr,
 		dkn_error_set(e, e->code, "%s", text);
 }
 
-/* Sets the error for an attribute that the library itself refuses. Returns @code. */
-int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
-		   const char *value, const char *message)
+/* Appends a name to a path: "obj" and "device" give "obj.device". */
+static void extend(char *path, size_t size, const char *name)
+{
+	size_t len = strlen(path);
+
+	snprintf(path + len, size - len, "%s%s", len ? "." : "", name);
+}
+
+/*
+ * Sets the error for an attribute that the library itself refuses. @nest is the name of the
+ * attribute that contains it, or NULL. Returns @code.
+ */
+int dkn_error_attr(struct dk_nl_error *e, int code, const char *nest, enum dkn_set set,
+		   unsigned int type, const char *value, const char *message)
 {
 	const struct dkn_attr *attr = dkn_attr(set, type);
 
 	e->code = code;
-	copy_string(e->attribute, sizeof(e->attribute), attr->name);
+	copy_string(e->attribute, sizeof(e->attribute), nest ? nest : "");
+	extend(e->attribute, sizeof(e->attribute), attr->name);
 	copy_string(e->value, sizeof(e->value), value);
 	copy_string(e->message, sizeof(e->message), message);
 	compose(e, attr, NULL);
@@ -170,14 +182,6 @@ struct place {
 	enum dkn_set set;		/* of the attribute */
 	char path[sizeof(((struct dk_nl_error *)0)->attribute)];
 };
-
-/* Appends a name to a path: "obj" and "device" give "obj.device". */
-static void extend(char *path, size_t size, const char *name)
-{
-	size_t len = strlen(path);
-
-	snprintf(path + len, size - len, "%s%s", len ? "." : "", name);
-}
 
 /* Finds the attribute at @offset from the start of the request. Returns false if there is none. */
 static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set set,

@@ -198,8 +198,8 @@ int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v);
 void dkn_error_clear(struct dk_nl_error *e);
 int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 	__attribute__((format(printf, 3, 4)));
-int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
-		   const char *value, const char *message);
+int dkn_error_attr(struct dk_nl_error *e, int code, const char *nest, enum dkn_set set,
+		   unsigned int type, const char *value, const char *message);
 int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_ack *v,
 		     const struct nlmsghdr *request, enum dkn_set set);
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what);
@@ -247,6 +247,7 @@ struct dkn_request {
 	struct dk_nl *nl;
 	struct nl_msg *msg;
 	enum dkn_set set;
+	const char *nest;		/* name of the nest that is being added, or NULL */
 	uint8_t cmd;
 	struct dkn_arena *arena;
 	struct dkn_list list;

@@ -50,7 +50,8 @@ void dkn_put_string(struct dkn_request *r, enum dkn_set set, unsigned int type,
 	if (!s || r->nl->why.code)
 		return;
 	if (strnlen(s, DK_NAME_MAX) == DK_NAME_MAX)
-		dkn_error_attr(&r->nl->why, -EINVAL, set, type, s, "the name is too long");
+		dkn_error_attr(&r->nl->why, -EINVAL, r->nest, set, type, s,
+			       "the name is too long");
 	else
 		put(r, type, (int)strlen(s) + 1, s);
 }
@@ -94,6 +95,7 @@ struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type)
 	struct nlattr *nest = NULL;
 
 	if (!r->nl->why.code) {
+		r->nest = dkn_attr(r->set, type)->name;
 		nest = nla_nest_start(r->msg, (int)type);
 		if (!nest)
 			dkn_refuse(r, -EINVAL, "the request is too long");
@@ -103,6 +105,7 @@ struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type)
 
 void dkn_nest_end(struct dkn_request *r, struct nlattr *nest)
 {
+	r->nest = NULL;
 	if (nest)
 		nla_nest_end_keep_empty(r->msg, nest);
 }

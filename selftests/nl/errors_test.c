@@ -372,6 +372,26 @@ TEST(a_name_that_is_too_long)
 	close_nl(nl);
 }
 
+TEST(a_name_in_a_nest_that_is_too_long)
+{
+	struct dk_nl_obj obj = { .device_name = NULL };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = &obj, .num_objs = 1,
+	};
+	const struct dk_nl_route *r;
+	struct dk_nl *nl = open_said();
+	char name[DK_NAME_MAX + 1];
+
+	memset(name, 'x', DK_NAME_MAX);
+	name[DK_NAME_MAX] = '\0';
+	obj.device_name = name;
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
+	EXPECT_EQ(fake_requests, 0);
+	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj.device-name");
+	EXPECT(strstr(dk_nl_strerror(nl), "xxx\": the name is too long"));
+	close_nl(nl);
+}
+
 TEST(too_many_arguments)
 {
 	struct dk_nl_obj objs[65] = { { .device = 1 } };
