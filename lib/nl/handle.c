@@ -144,8 +144,8 @@ static int wait_for(int fd, int timeout_ms)
 /*
  * Receives the next datagram into nl->datagram. A timeout of -1 means none. Returns 1 after
  * receiving a datagram; if it is not from the kernel, nl->datagram_len is 0. Returns 0 on timeout,
- * -ENOBUFS if datagrams were lost, -EBADMSG if the datagram is too long, or another negative errno,
- * such as -EINTR.
+ * -ENOBUFS if datagrams were lost, -EBADMSG if the kernel's datagram is too long, or another
+ * negative errno, such as -EINTR.
  */
 int dkn_receive(struct dk_nl *nl, int timeout_ms)
 {
@@ -166,11 +166,12 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms)
 	len = recvmsg(fd, &msg, MSG_DONTWAIT);
 	if (len < 0)
 		return errno == EAGAIN ? 0 : -errno;
+	/* any process may send to this socket; only the kernel has port 0 */
+	if (msg.msg_namelen != sizeof(from) || from.nl_family != AF_NETLINK || from.nl_pid)
+		return 1;
 	if (msg.msg_flags & MSG_TRUNC)
 		return -EBADMSG;
-	/* any process may send to this socket; only the kernel has port 0 */
-	if (msg.msg_namelen == sizeof(from) && from.nl_family == AF_NETLINK && !from.nl_pid)
-		nl->datagram_len = len;
+	nl->datagram_len = len;
 	return 1;
 }
 

@@ -293,6 +293,15 @@ static void longer_than_any(const struct nlmsghdr *request)
 	fake_ack(request, 0);
 }
 
+/* Another process sends a datagram that is longer than any of the kernel. */
+static void longer_and_foreign(const struct nlmsghdr *request)
+{
+	fake.is_foreign = true;
+	longer_than_any(request);
+	fake.is_foreign = false;
+	answer_well(request);
+}
+
 static void very_many(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -307,6 +316,7 @@ static void very_many(const struct nlmsghdr *request)
 TEST(long_messages)
 {
 	expect_backend(longer_than_any, -EBADMSG, NULL);
+	expect_backend(longer_and_foreign, 0, "");
 	expect_backend(very_many, 0, "");
 }
 
