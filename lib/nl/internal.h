@@ -261,7 +261,8 @@ void dkn_put_u32(struct dkn_request *r, unsigned int type, uint32_t v);
 void dkn_put_u64(struct dkn_request *r, unsigned int type, uint64_t v);
 void dkn_put_flag(struct dkn_request *r, unsigned int type);
 void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v);
-void dkn_copy_filter(struct dkn_request *r, void *to, size_t size, const void *filter);
+void dkn_copy_struct(struct dkn_request *r, void *to, size_t size, const void *from,
+		     const char *name);
 struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type);
 void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);

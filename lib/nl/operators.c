@@ -81,7 +81,7 @@ int dk_nl_impls(struct dk_nl *nl, const struct dk_nl_impl_filter *filter,
 	struct dkn_request r;
 
 	dkn_begin(&r, nl, DK_CMD_IMPL_GET, DKN_IMPL);
-	dkn_copy_filter(&r, &f, sizeof(f), filter);
+	dkn_copy_struct(&r, &f, sizeof(f), filter, "dk_nl_impl_filter");
 	if (f.reserved)
 		dkn_refuse(&r, -EINVAL, "the reserved member of struct dk_nl_impl_filter is not 0");
 	if (f.has_key)
@@ -116,7 +116,7 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
 	struct dkn_request r;
 
 	dkn_begin(&r, nl, DK_CMD_OP_GET, DKN_OP);
-	dkn_copy_filter(&r, &f, sizeof(f), filter);
+	dkn_copy_struct(&r, &f, sizeof(f), filter, "dk_nl_op_filter");
 	if (f.has_key)
 		dkn_put_u32(&r, DK_A_OP_KEY, f.key);
 	dkn_put_some_u32(&r, DK_A_OP_BACKEND, f.backend);

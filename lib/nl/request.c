@@ -83,11 +83,12 @@ void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v)
 		dkn_put_u32(r, type, v);
 }
 
-/* Copies the caller's filter; NULL selects everything. */
-void dkn_copy_filter(struct dkn_request *r, void *to, size_t size, const void *filter)
+/* Copies the caller's struct @name, such as a filter. If it is NULL, @to is not changed. */
+void dkn_copy_struct(struct dkn_request *r, void *to, size_t size, const void *from,
+		     const char *name)
 {
-	if (filter && dkn_copy_in(to, size, filter))
-		dkn_refuse(r, -EINVAL, "invalid size of the struct with the filter");
+	if (from && dkn_copy_in(to, size, from) && !r->nl->why.code)
+		dkn_error_set(&r->nl->why, -EINVAL, "invalid size of struct %s", name);
 }
 
 struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type)
@@ -317,7 +318,8 @@ static const void *end_request(struct dkn_request *r, bool is_one)
 {
 	nlmsg_free(r->msg);
 	if (!r->nl->why.code && is_one && r->list.n != 1)
-		dkn_error_set(&r->nl->why, -EBADMSG, "empty answer from the module");
+		dkn_error_set(&r->nl->why, -EBADMSG, "%s answer from the module",
+			      r->list.n ? "more than one" : "empty");
 	if (r->nl->why.code || !r->list.n) {
 		discard_answer(r);
 		return NULL;

@@ -101,7 +101,7 @@ static void begin_route(struct dkn_request *r, struct dk_nl *nl,
 	__u32 i;
 
 	dkn_begin(r, nl, DK_CMD_ROUTE_GET, DKN_ROUTE);
-	dkn_copy_filter(r, &c, sizeof(c), call);
+	dkn_copy_struct(r, &c, sizeof(c), call, "dk_nl_call");
 	dkn_put_string(r, DKN_ROUTE, DK_A_ROUTE_OP, c.op);
 	if (c.num_objs > DKN_OBJS_MAX)
 		dkn_refuse(r, -EINVAL, "a request has at most 64 objects");

@@ -76,7 +76,7 @@ int dk_nl_counters(struct dk_nl *nl, const struct dk_nl_counter_filter *filter,
 	struct dkn_request r;
 
 	dkn_begin(&r, nl, DK_CMD_STATS_GET, DKN_STATS);
-	dkn_copy_filter(&r, &f, sizeof(f), filter);
+	dkn_copy_struct(&r, &f, sizeof(f), filter, "dk_nl_counter_filter");
 	if (f.used)
 		dkn_put_flag(&r, DK_A_STATS_USED);
 	dkn_put_string(&r, DKN_STATS, DK_A_STATS_OP, f.op);

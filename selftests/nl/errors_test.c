@@ -441,7 +441,9 @@ TEST(sizes)
 	struct dk_nl_options o = { .size = offsetof(struct dk_nl_options, buffer) };
 	struct dk_nl_error why = { .size = sizeof(why) };
 	struct dk_nl_op_filter none = { 0 };
+	struct dk_nl_call no_call = { 0 };
 	const struct dk_nl_op *op;
+	const struct dk_nl_route *r;
 	struct dk_nl_monitor *m;
 	struct dk_nl *nl;
 
@@ -453,6 +455,9 @@ TEST(sizes)
 	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, NULL), 0);
 	/* refuses: dk_nl_open EINVAL */
 	EXPECT_EQ(dk_nl_ops(nl, &none, &op), -EINVAL);
+	EXPECT_STREQ(dk_nl_strerror(nl), "invalid size of struct dk_nl_op_filter");
+	EXPECT_EQ(dk_nl_route_get(nl, &no_call, &r), -EINVAL);
+	EXPECT_STREQ(dk_nl_strerror(nl), "invalid size of struct dk_nl_call");
 	dk_nl_close(nl);
 	long_one.newer = 1;
 	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, &why), -EINVAL);

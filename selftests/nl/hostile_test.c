@@ -236,7 +236,7 @@ static void short_error(const struct nlmsghdr *request)
 TEST(wrong_messages)
 {
 	expect_backend(no_element, -EBADMSG, "empty answer from the module");
-	expect_backend(two_elements, -EBADMSG, NULL);
+	expect_backend(two_elements, -EBADMSG, "more than one answer from the module");
 	expect_backend(another_command, -EBADMSG, MALFORMED);
 	expect_backend(no_genl_header, -EBADMSG, MALFORMED);
 	expect_backend(positive_error, -EBADMSG, MALFORMED);
