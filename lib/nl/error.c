@@ -20,9 +20,6 @@
 #define PERMISSION	"changes need CAP_NET_ADMIN in the initial user namespace: try again as root"
 #define TOO_OLD		"the module is older than this program and does not support this request: load a newer module"
 
-/* The largest errno, as in the kernel. */
-#define MAX_ERRNO	4095
-
 /* ---- text ----------------------------------------------------------------- */
 
 static void copy_string(char *to, size_t size, const char *from)
@@ -257,7 +254,7 @@ int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v)
 	} else if (len >= (int)sizeof(v->code)) {
 		memcpy(&v->code, data, sizeof(v->code));
 	}
-	if (v->code > 0 || v->code < -MAX_ERRNO)
+	if (!dkn_is_error(v->code))
 		return -EBADMSG;
 	used = NLMSG_ALIGN(used);
 	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS) || used > (size_t)len)

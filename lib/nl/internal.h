@@ -194,6 +194,12 @@ struct dkn_ack {
 	int len;
 };
 
+/* True for 0 and for a negative errno. The largest errno is that of the kernel. */
+static inline bool dkn_is_error(int code)
+{
+	return code <= 0 && code >= -4095;
+}
+
 int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v);
 void dkn_error_clear(struct dk_nl_error *e);
 int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)

@@ -120,6 +120,13 @@ int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
 
 	begin_route(&r, nl, call);
 	*route = dkn_get(&r, &route_shape);
+	/* callers negate it, and print its text */
+	if (*route && !dkn_is_error((*route)->error)) {
+		dk_nl_free(*route);
+		*route = NULL;
+		dkn_error_malformed(&nl->why,
+				    &(struct dkn_bad_attr){ DKN_ROUTE, DK_A_ROUTE_ERROR });
+	}
 	return nl->why.code;
 }
 

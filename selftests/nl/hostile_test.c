@@ -254,6 +254,37 @@ TEST(two_answers_to_one_request)
 	dk_nl_close(nl);
 }
 
+static int32_t route_error;
+
+static void answer_route_error(const struct nlmsghdr *request)
+{
+	queue_with(request, DK_A_ROUTE_ERROR, &route_error, sizeof(route_error));
+}
+
+/* Callers negate the error of a route. */
+TEST(errors_of_routes)
+{
+	static const int32_t wrong[] = { INT32_MIN, -4096, 1, INT32_MAX };
+	struct dk_nl_call call = { .size = sizeof(call), .op = "aten::add" };
+	struct dk_nl *nl = open_spoilt();
+	const struct dk_nl_route *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		route_error = wrong[i];
+		spoil = answer_route_error;
+		EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EBADMSG);
+		EXPECT(!r);
+		EXPECT_STREQ(dk_nl_strerror(nl), MALFORMED ": attribute error of route");
+	}
+	route_error = -4095;
+	spoil = answer_route_error;
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), 0);
+	EXPECT(r && r->error == -4095);
+	dk_nl_free(r);
+	close_nl(nl);
+}
+
 /* Queues messages of other kinds and for another request, and parts of messages. */
 static void garbage_first(const struct nlmsghdr *request)
 {
