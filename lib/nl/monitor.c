@@ -29,7 +29,7 @@ struct dk_nl_monitor {
 /* SO_RCVBUFFORCE can exceed the system's limit, but needs CAP_NET_ADMIN. */
 static void set_buffer(int fd, __u32 bytes)
 {
-	int size = bytes && bytes < INT32_MAX ? (int)bytes : DEFAULT_BUFFER;
+	int size = bytes > INT32_MAX ? INT32_MAX : bytes ? (int)bytes : DEFAULT_BUFFER;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));

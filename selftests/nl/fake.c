@@ -37,12 +37,14 @@ static struct fake_socket *asking;	/* sender of the last request */
 
 struct fake fake;
 unsigned int fake_requests, fake_sockets, fake_joined;
+int fake_buffer;
 
 void fake_reset(void)
 {
 	fake = (struct fake){ .family = FAKE_FAMILY, .module_state = "live\n" };
 	fake_requests = 0;
 	fake_joined = 0;
+	fake_buffer = 0;
 	asking = NULL;
 }
 
@@ -356,6 +358,9 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 		fake_joined |= 1U << *(const int *)value;
 		s->is_notified |= *(const int *)value == NOTIFY_GROUP;
 	}
+	/* only a monitor sets it with this option */
+	if (level == SOL_SOCKET && name == SO_RCVBUFFORCE)
+		fake_buffer = *(const int *)value;
 	return 0;
 }
 

@@ -36,6 +36,7 @@ extern struct fake fake;
 extern unsigned int fake_requests;	/* number of requests to the family */
 extern unsigned int fake_sockets;	/* number of open sockets */
 extern unsigned int fake_joined;	/* a bit for each group that was joined */
+extern int fake_buffer;		/* the last size of a receive buffer that was set */
 
 /* Resets the settings and the records. */
 void fake_reset(void);

@@ -75,6 +75,28 @@ TEST(an_event)
 	close_monitor(m);
 }
 
+TEST(sizes_of_the_receive_buffer)
+{
+	static const struct {
+		__u32 asked;
+		int set;
+	} sizes[] = {
+		{ 0, 1024 * 1024 }, { 4096, 4096 }, { INT32_MAX, INT32_MAX },
+		{ UINT32_MAX, INT32_MAX },
+	};
+	struct dk_nl_options o = { .size = sizeof(o) };
+	struct dk_nl_monitor *m;
+	size_t i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		fake_reset();
+		o.buffer = sizes[i].asked;
+		EXPECT_EQ(dk_nl_monitor_open(&o, &m, NULL), 0);
+		EXPECT_EQ(fake_buffer, sizes[i].set);
+		close_monitor(m);
+	}
+}
+
 TEST(several_in_a_datagram)
 {
 	struct dk_nl_monitor *m = open_monitor();
