@@ -12,7 +12,8 @@
  * element to dk_nl_free().
  *
  * Structs grow at their end. The first member is the size of the struct. The caller sets
- * it in structs that the caller allocates, and the library in those that it returns.
+ * it in structs that the caller allocates, and the library in those that it returns. Only
+ * struct dk_nl_obj, the element of an array, has no size and does not grow.
  *
  * Unknown attributes are ignored. For attributes that an older module does not send,
  * numbers are 0, flags are clear, and strings are empty. A missing state is
@@ -1090,7 +1091,8 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * struct dk_nl_event - a change of the registry
  * @size: sizeof(struct dk_nl_event), set by the caller
  * @kind: of enum dk_nl_event_kind
- * @number: number of the backend or device, or 0
+ * @number: number of the backend or device; for a function, number of the device that it
+ *	belongs to; or 0
  * @key: the key of the function
  * @has_key: whether @key is valid; 0 if the event is not about functions, or is about
  *	several functions at different keys
