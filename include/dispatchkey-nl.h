@@ -353,8 +353,7 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * struct dk_nl_switched - a backend or device after a change of its state
  * @size: size of the struct
  * @number: its number
- * @state: its state, of enum dk_nl_state. This is not the requested state if another
- *	request changed it during the wait for running calls
+ * @state: its state, of enum dk_nl_state
  * @reserved: zero
  * @name: its name
  * @unserved: one of the operators that have no function left for the objects of the
