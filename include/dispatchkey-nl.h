@@ -625,6 +625,9 @@ int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **op)
  * @prefix: select operators whose name begins with this text; NULL for any
  * @provider: select operators that this provider defines or has functions for; NULL
  *	for any
+ *
+ * If several of @key, @backend and @provider are given, one and the same function must
+ * match all of them, and the provider that defines the operator is ignored.
  */
 struct dk_nl_op_filter {
 	__u32 size;

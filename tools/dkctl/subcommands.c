@@ -228,7 +228,9 @@ const struct subcommand subcommands[] = {
 		"list operators, or the functions of an operator",
 		"Lists the operators. With NAME, shows one operator: its schema, the provider\n"
 		"that defines it, and its functions by key, newest first. -s shows schemas in the\n"
-		"list as well.\n",
+		"list as well. If several of the filters key, backend and provider are given, one\n"
+		"and the same function must match all of them, and the provider that defines the\n"
+		"operator is ignored.\n",
 		run_live_op, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl op                            all operators\n"
