@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=256
+planned=257
 count=0
 failed=0
 
@@ -900,6 +900,9 @@ result $? "a full disk is reported"
 "$DKCTL" help replay 2>"$tmp/err" >/dev/full
 [ $? = 3 ] && grep -q 'cannot write the output: No space left' "$tmp/err"
 result $? "a full disk is reported for a long output"
+"$DKCTL" -j key bogus 2>"$tmp/err" >/dev/full
+[ $? = 3 ] && grep -q 'cannot write the output: No space left' "$tmp/err"
+result $? "a full disk is reported after an error"
 # The reader of a FIFO has ended, so that each write fails with EPIPE.
 mkfifo "$tmp/fifo"
 : <"$tmp/fifo" &

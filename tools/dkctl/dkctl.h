@@ -128,6 +128,8 @@ const struct option_name *find_letter(char letter);
 
 /* main.c: writes a long text, and keeps the errno for close_output() */
 void put_output(const char *text, size_t len);
+/* main.c: flushes standard output, and keeps the errno for close_output() */
+void flush_output(void);
 /* main.c: flushes and closes standard output; returns @status, or STATUS_SYSTEM on failure */
 int close_output(int status);
 /* main.c: reports that standard output cannot be written; returns STATUS_SYSTEM */

@@ -51,7 +51,7 @@ int fail(struct request *q, int status, const char *word, const char *suggestion
 	if (q->options & OPTION_JSON)
 		json_error(q, message, word, suggestion);
 	/* keep the order of stdout and stderr */
-	fflush(stdout);
+	flush_output();
 	put_sentence(message, suggestion);
 	return status;
 }
@@ -64,7 +64,7 @@ void print_notice(const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(message, sizeof(message), format, ap);
 	va_end(ap);
-	fflush(stdout);
+	flush_output();
 	put_sentence(message, NULL);
 }
 

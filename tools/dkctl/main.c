@@ -103,11 +103,17 @@ int fail_output(int error)
 	return STATUS_SYSTEM;
 }
 
-static int output_error;	/* of put_output() */
+static int output_error;	/* of put_output() or flush_output() */
 
 void put_output(const char *text, size_t len)
 {
 	if (fwrite(text, 1, len, stdout) < len && !output_error)
+		output_error = errno;
+}
+
+void flush_output(void)
+{
+	if (fflush(stdout) && !output_error)
 		output_error = errno;
 }
 
