@@ -23,29 +23,59 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
 
-/* Returns the command line with only those options that select what is shown. */
-static const char *command(const struct request *q, char *buf, size_t size)
+/* Prints a word in single quotes if it has characters that are special in a shell. */
+static void put_word(FILE *f, const char *word)
 {
-	size_t n = (size_t)snprintf(buf, size, "dkctl %s%s", q->subcommand->name,
-				    q->options & OPTION_USED ? " --used" : "");
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:@,";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, f);
+		return;
+	}
+	putc('\'', f);
+	for (; *word; word++)
+		fputs(*word == '\'' ? "'\\''" : (char[]){ *word, '\0' }, f);
+	putc('\'', f);
+}
+
+/* Prints the command line with only those options that select what is shown. */
+static void put_command(FILE *f, const struct request *q)
+{
+	bool has_dashes = false;
 	int i;
 
-	for (i = 0; i < q->num_args && n < size; i++)
-		n += (size_t)snprintf(buf + n, size - n, " %s", q->args[i]);
-	return buf;
+	fprintf(f, "dkctl %s%s", q->subcommand->name,
+		q->options & OPTION_USED ? " --used" : "");
+	for (i = 0; i < q->num_args; i++) {
+		if (*q->args[i] == '-' && !has_dashes) {
+			fputs(" --", f);
+			has_dashes = true;
+		}
+		putc(' ', f);
+		put_word(f, q->args[i]);
+	}
 }
 
 /* Even root can lack CAP_NET_ADMIN: in a container, or in a service that gives it up. */
 static int fail_permission(struct live *v)
 {
-	char words[512];
+	struct text_stream t;
+	int status;
+	FILE *f;
 
 	if (!geteuid())
 		return fail(v->q, STATUS_KERNEL, NULL, NULL,
 			    "this needs CAP_NET_ADMIN in the initial user namespace, which root does not have here, for example in a container");
-	return fail(v->q, STATUS_KERNEL, NULL, NULL,
-		    "this needs root or CAP_NET_ADMIN; type: sudo %s",
-		    command(v->q, words, sizeof(words)));
+	f = text_begin(&t);
+	if (f)
+		put_command(f, v->q);
+	if (!f || !text_end(&t, f))
+		return fail_memory(v->q);
+	status = fail(v->q, STATUS_KERNEL, NULL, NULL,
+		      "this needs root or CAP_NET_ADMIN; type: sudo %s", t.text);
+	free(t.text);
+	return status;
 }
 
 int fail_kernel(struct live *v, int err)
