@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 void matmul(const array &out, const array &a, const array &b, float scale, float keep)
 {
 	for (std::int64_t i = 0; i < out.sizes[0]; i++) {
 		for (std::int64_t j = 0; j < out.sizes[1]; j++) {
-			float total = 0;
+			double total = 0;
 
 			for (std::int64_t k = 0; k < a.sizes[1]; k++)
 				total += a.at(i, k) * b.at(k, j);
@@ -20,8 +22,12 @@ void matmul(const array &out, const array &a, const array &b, float scale, float
 
 void sum(const array &out, const array &a)
 {
-	for_each(out, out, out, [](float &o, float, float) { o = 0; });
-	for_each(a, out, out, [](float x, float &o, float) { o += x; });
+	/* @out is contiguous, so the place of an element is also its number */
+	std::vector<double> totals(std::accumulate(out.sizes.begin(), out.sizes.end(),
+						   std::size_t(1), std::multiplies<>()));
+
+	for_each(a, out, out, [&](float x, float &o, float) { totals[&o - out.data] += x; });
+	std::copy(totals.begin(), totals.end(), out.data);
 }
 
 void softmax(float *out, const float *a, std::int64_t rows, std::int64_t n)
@@ -34,7 +40,7 @@ void log_softmax(float *out, const float *a, std::int64_t rows, std::int64_t n)
 {
 	for (; n && rows--; out += n, a += n) {
 		const float most = *std::max_element(a, a + n);
-		float total = 0;
+		double total = 0;
 
 		for (std::int64_t i = 0; i < n; i++)
 			total += std::exp(a[i] - most);
@@ -47,7 +53,7 @@ void softmax_backward(float *out, const float *grad, const float *result, std::i
 		      std::int64_t n)
 {
 	for (; rows--; out += n, grad += n, result += n) {
-		float total = 0;
+		double total = 0;
 
 		for (std::int64_t i = 0; i < n; i++)
 			total += grad[i] * result[i];
@@ -60,7 +66,7 @@ void log_softmax_backward(float *out, const float *grad, const float *result, st
 			  std::int64_t n)
 {
 	for (; rows--; out += n, grad += n, result += n) {
-		float total = 0;
+		double total = 0;
 
 		for (std::int64_t i = 0; i < n; i++)
 			total += grad[i];

@@ -57,7 +57,7 @@ template <class F> void for_each(const array &x, const array &y, const array &z,
 
 /* out = scale * a * b + keep * out, for matrices */
 void matmul(const array &out, const array &a, const array &b, float scale, float keep);
-/* Computes the sum of @a over the dimensions in which @out has size 1. */
+/* Computes the sum of @a over the dimensions in which @out, without gaps, has size 1. */
 void sum(const array &out, const array &a);
 
 /* These take arrays of @rows rows of @n floats without gaps. */
