@@ -76,9 +76,12 @@ c10::Storage cpu_arguments::to_cpu(const c10::Storage &memory)
 
 	if (!there) {
 		if (on_card(memory.device())) {
-			card_at(memory.device().index()).finish();
 			if (!first_card_)
 				first_card_ = memory.device();
+			TORCH_CHECK(memory.device() == *first_card_,
+				    "the tensors must be on one card, not on ", *first_card_,
+				    " and ", memory.device());
+			card_at(memory.device().index()).finish();
 			const auto release = [](void *held) {
 				delete static_cast<c10::Storage *>(held);
 			};
@@ -230,6 +233,7 @@ static tensor convolution(const tensor &input, const tensor &weight,
 			  numbers dilation, bool transposed, numbers output_padding,
 			  std::int64_t groups)
 {
+	check_one_card({ input, weight, bias.value_or(tensor()) });
 	const auto bias_there = bias && bias->defined() ? c10::make_optional(bias->cpu()) : bias;
 
 	return at::convolution(input.cpu(), weight.cpu(), bias_there, stride, padding, dilation,
@@ -241,6 +245,7 @@ convolution_backward(const tensor &grad, const tensor &input, const tensor &weig
 		     numbers stride, numbers padding, numbers dilation, bool transposed,
 		     numbers output_padding, std::int64_t groups, std::array<bool, 3> wanted)
 {
+	check_one_card({ grad, input, weight });
 	const std::int64_t bias_size = grad.size(1);
 	const auto there = at::convolution_backward(grad.cpu(), input.cpu(), weight.cpu(),
 						    numbers(bias_size), stride, padding, dilation,

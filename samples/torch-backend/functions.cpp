@@ -57,8 +57,7 @@ static at::Tensor empty_beside(const at::Tensor &t, at::IntArrayRef sizes)
 
 /* ---- where the work is done --------------------------------------------------------- */
 
-/* Checks what DK_OP_SAME_DEVICE checks, but also for tensors of cards that are unplugged. */
-static void check_one_card(std::initializer_list<at::Tensor> tensors)
+void check_one_card(std::initializer_list<at::Tensor> tensors)
 {
 	const at::Tensor *first = nullptr;
 

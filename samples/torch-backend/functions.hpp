@@ -16,6 +16,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <initializer_list>
 #include <map>
 #include <string>
 
@@ -56,6 +57,8 @@ card &card_at(std::int64_t index);
 /* Wait until the queue of the tensor's card is empty, if the tensor is on a card. */
 void finish(const at::Tensor &t);
 
+/* Checks what DK_OP_SAME_DEVICE checks, but also for tensors of cards that are unplugged. */
+void check_one_card(std::initializer_list<at::Tensor> tensors);
 /* Calls the CPU's function, for an operator or arguments that cards do not support. */
 void compute_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
 /* Enlarge memory of a card to at least @bytes. Memory that is smaller is moved. */

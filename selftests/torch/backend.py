@@ -234,7 +234,7 @@ def written():
     same("transposed in place", None, lambda x: x.clone().t_(), b)
     refused("the memory of the CPU", "cannot have memory of cpu",
             lambda: b.to(PLACES[0]).set_(torch.ones(2)))
-    refused("the memory of another card", "cannot have memory of privateuseone:1",
+    refused("the memory of another card", "must be on one card",
             lambda: b.to(PLACES[0]).set_(torch.ones(2).to(PLACES[1])))
     refused("a negative size", "sizes must be 0 or more, not [-3]",
             lambda: torch.ones(2).to(PLACES[0]).resize_(-3))
@@ -296,6 +296,14 @@ def refusals():
             ("_log_softmax_backward_data", lambda x, y: torch.ops.aten._log_softmax_backward_data(
                 x, y, 1, torch.float32))):
         refused(f"two cards, {operator}", "on the same device",
+                lambda f=f: f(a.to(PLACES[0]), a.to(PLACES[1])))
+    for what, f in (
+            ("cat", lambda x, y: torch.cat([x, y])), ("where", lambda x, y: torch.where(x > 0, x, y)),
+            ("a dot product", lambda x, y: x[0].dot(y[0])), ("mv", lambda x, y: x.mv(y[0])),
+            ("a given result", lambda x, y: torch.erf(x, out=y)),
+            ("a list", lambda x, y: torch._foreach_add_([x, y], 1)),
+            ("convolution", lambda x, y: torch.nn.functional.conv1d(x, y.view(2, 2, 1)))):
+        refused(f"two cards, {what}", "must be on one card, not on privateuseone:",
                 lambda f=f: f(a.to(PLACES[0]), a.to(PLACES[1])))
     refused("a copy of another size", "must match",
             lambda: torch.ones(3).to(PLACES[0]).copy_(torch.ones(4).to(PLACES[0])))
