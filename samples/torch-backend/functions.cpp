@@ -120,6 +120,15 @@ static void check_overlap(const at::Tensor &out, const at::Tensor &in)
 	at::assert_no_partial_overlap(out, in);
 }
 
+/* A new tensor with the strides of the first operand on a card that has the result's sizes. */
+static at::Tensor empty_result(const at::Tensor &x, const at::Tensor &y, at::IntArrayRef sizes)
+{
+	for (const at::Tensor &t : { x, y })
+		if (on_card(t) && t.sizes() == sizes)
+			return at::empty_like(t);
+	return empty_beside(on_card(x) ? x : y, sizes);
+}
+
 /* Calls f(o, a, b) for the elements of the first two arguments; the result is @into or new. */
 template <class F>
 static int binary(const dk_call *c, arguments &args, at::Tensor into, F f)
@@ -132,7 +141,7 @@ static int binary(const dk_call *c, arguments &args, at::Tensor into, F f)
 	const at::Tensor x = operand(a), y = operand(b);
 	const auto sizes = at::infer_size(x.sizes(), y.sizes());
 	if (!into.defined())
-		into = empty_beside(on_card(x) ? x : y, sizes);
+		into = empty_result(x, y, sizes);
 	if (into.sizes() != sizes)
 		return not_for_cards;
 	check_overlap(into, x);
@@ -171,7 +180,7 @@ static int relu(dk_call *c, obj, obj, obj, arguments &args)
 
 	if (!fits(a))
 		return not_for_cards;
-	return compute(c, args, empty_beside(a, a.sizes()), [](const array &o, const array &x) {
+	return compute(c, args, at::empty_like(a), [](const array &o, const array &x) {
 		for_each(o, x, x, [](float &to, float from, float) { to = from < 0 ? 0 : from; });
 	}, a);
 }
@@ -182,7 +191,7 @@ static int threshold_backward(dk_call *c, obj, obj, obj, arguments &args)
 
 	if (!fits(grad) || !fits(a) || grad.sizes() != a.sizes() || !fits(args[2]))
 		return not_for_cards;
-	return compute(c, args, empty_beside(a, a.sizes()),
+	return compute(c, args, at::empty_like(a),
 		       [least = args[2].toScalar().toFloat()]
 		       (const array &o, const array &g, const array &x) {
 		for_each(o, g, x, [least](float &to, float by, float from) {

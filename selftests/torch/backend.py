@@ -48,7 +48,7 @@ def same(what, operator, f, *args):
     got = f(*on(PLACES[0], args))
     check(f"{what}: the card has the result of the CPU",
           got.device == PLACES[0] and got.dtype == expected.dtype and
-          got.shape == expected.shape and torch.allclose(got.cpu(), expected, equal_nan=True),
+          got.shape == expected.shape and got.stride() == expected.stride() and torch.allclose(got.cpu(), expected, equal_nan=True),
           f"expected {expected}, got {got.cpu()}")
     if operator:
         check(f"{what}: card 0 serves it", served(operator, "card0") > before)
@@ -76,6 +76,14 @@ def functions():
     same("a product with transposed strides", "aten::mul.Tensor",
          lambda x, y: x.t() * y.t(), a, b)
     same("a product with a tensor of a number", "aten::mul.Tensor", torch.mul, a, torch.tensor(2.0))
+    images = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    same("a sum with the strides of images", "aten::add.Tensor", lambda x: x + 1, images)
+    same("a sum with the strides of the second", "aten::add.Tensor", torch.add, row[:, None], a.t())
+    same("relu of transposed strides", "aten::relu", lambda x: x.t().relu(), a)
+    for what, f in (("the gradient", lambda x, y: (x, y.t().contiguous().t())),
+                    ("the operand", lambda x, y: (x.t().contiguous().t(), y))):
+        same(f"relu's backward, {what} is transposed", "aten::threshold_backward",
+             lambda x, y, f=f: torch.ops.aten.threshold_backward(*f(x, y), 0), a, b)
     same("no elements", "aten::mul.Tensor", torch.mul, torch.empty(0, 4), row)
     same("relu", "aten::relu", torch.relu, special)
     same("a matrix product", "aten::mm", lambda x, y: x @ y.t(), a, b)
