@@ -180,15 +180,17 @@ void enlarge(const c10::Storage &to, std::size_t bytes)
 }
 
 static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
-				c10::optional<at::MemoryFormat>)
+				c10::optional<at::MemoryFormat> format)
 {
 	TORCH_CHECK(std::all_of(size.begin(), size.end(), [](auto n) { return n >= 0; }),
 		    "resize_: sizes must be 0 or more, not ", size);
-	if (self.sizes() == size)
-		return self;	/* its strides stay */
-	enlarge(self.storage(), at::detail::computeStorageNbytesContiguous(
-		size, self.itemsize(), self.storage_offset()));
-	self.unsafeGetTensorImpl()->set_sizes_contiguous(size);
+	if (self.sizes() != size) {	/* otherwise its strides stay */
+		enlarge(self.storage(), at::detail::computeStorageNbytesContiguous(
+			size, self.itemsize(), self.storage_offset()));
+		self.unsafeGetTensorImpl()->set_sizes_contiguous(size);
+	}
+	if (format)
+		self.unsafeGetTensorImpl()->empty_tensor_restride(*format);
 	return self;
 }
 

@@ -156,6 +156,9 @@ def functions():
          lambda x: ops._softmax_backward_data(x, x, 1, torch.float32), many)
     same("a long log_softmax's backward", "aten::_log_softmax_backward_data",
          lambda x: ops._log_softmax_backward_data(x, x, 1, torch.float32), many)
+    for what, x in (("new sizes", torch.zeros(1)), ("the same sizes", torch.ones(2, 3, 4, 5))):
+        same(f"a memory format for {what}", None, lambda x: x.clone().resize_(
+            2, 3, 4, 5, memory_format=torch.channels_last).fill_(1), x)
     check("from card to card", torch.equal(a.to(PLACES[0]).to(PLACES[1]).cpu(), a))
 
 
