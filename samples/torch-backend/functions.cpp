@@ -206,7 +206,6 @@ static int fill(const dk_call *c, arguments &args, float value)
 
 	if (!fits(a))
 		return not_for_cards;
-	at::assert_no_internal_overlap(a);
 	return compute(c, args, a, [value](const array &o) {
 		for_each(o, o, o, [value](float &to, float, float) { to = value; });
 	});

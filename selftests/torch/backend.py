@@ -105,6 +105,10 @@ def functions():
     same("what no card has", None, torch.erf, a)
     same("zeroes", "aten::zero_", lambda x: x.clone().zero_(), a)
     same("a fill", "aten::fill_.Scalar", lambda x: x.clone().fill_(7), a)
+    same("zeroes for elements that share memory", "aten::zero_",
+         lambda x: x[:1].clone().expand(3, 4).zero_(), a)
+    same("a fill of elements that share memory", "aten::fill_.Scalar",
+         lambda x: x[:1].clone().expand(3, 4).fill_(7), a)
     same("in place", "aten::add_.Tensor", lambda x, y: x.clone().add_(y, alpha=-2), a, row)
     same("a copy to another type", None, lambda x: x.to(torch.int64), 10 * a)
     same("a sum over no dimensions, which are all", "aten::sum.dim_IntList",
