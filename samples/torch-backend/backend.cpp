@@ -145,7 +145,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
 	/* PyTorch's functions for all backends fail for these, on cards or for empty tensors. */
-	for (const char *name : { "conj_physical_", "native_group_norm" })
+	for (const char *name : { "conj_physical_", "nanmean.out", "native_group_norm" })
 		m.impl(name, torch::CppFunction::makeFromBoxedFunction<&route>());
 }
 

@@ -146,6 +146,8 @@ def functions():
     same("a written real part", None, lambda x: x.clone().real.zero_() + 1, torch.complex(a, b))
     same("a result that is given", None,
          lambda x, y: torch.erf(x, out=torch.empty(0, device=y.device)), a, b)
+    same("a mean without NaN that is given", None,
+         lambda x: torch.nanmean(x, out=torch.empty(0, device=x.device)), special[:4])
     number = torch.tensor(1.0)
     for _ in range(50):
         number.add_(torch.tensor(1.0).to(PLACES[0]))
