@@ -153,7 +153,8 @@ static int binary(const dk_call *c, arguments &args, at::Tensor into, F f)
 
 static int add_into(dk_call *c, arguments &args, at::Tensor into)
 {
-	if (!fits(args[2]))
+	/* the CPU's function refuses a bool */
+	if (!fits(args[2]) || args[2].isBool())
 		return not_for_cards;
 	return binary(c, args, std::move(into), [alpha = args[2].toScalar().toFloat()]
 		      (float &o, float a, float b) { o = a + alpha * b; });

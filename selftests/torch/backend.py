@@ -330,6 +330,8 @@ def refusals():
             lambda x=torch.ones(3, 2).to(PLACES[0]): x[1:].add_(x[:-1]))
     refused("elements that share memory", "single memory location",
             lambda: torch.ones(1).to(PLACES[0]).expand(3).add_(1))
+    refused("a bool as factor", "Boolean alpha only supported for Boolean results",
+            lambda: torch.add(a.to(PLACES[0]), 1, alpha=True))
     refused("no such card", "there is no card 2, only 0 to 1", lambda: a.to("privateuseone:2"))
     refused("a card that is plugged in", "card0: a device has this name already", lambda: CARDS.plug(0))
     refused("unplugging no card", "there is no card -1", lambda: CARDS.unplug(-1))
