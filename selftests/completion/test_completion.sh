@@ -74,6 +74,31 @@ END
 completes "$st_tmp/bin"
 rm "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
 
+# The text that bash replaces begins after "=" or ":" or a quote.
+touch "$st_tmp/empty/one two" "$st_tmp/empty/equal=sign" "$st_tmp/empty/co:lon"
+mkdir "$st_tmp/a folder"
+ln -s "$st_tmp/bin/dkctl" "$st_tmp/a folder/dkctl"
+cat >"$st_tmp/options" <<-'END'
+	dkctl table --svg=on\t => --svg=one\ two
+	dkctl table --svg="on\t => --svg="one two"
+	dkctl table --svg=co:l\t => --svg=co:lon
+	dkctl table --svg=equal=\t => --svg=equal=sign
+	dkctl replay equal=\t => equal=sign
+	dkctl replay equal\=s\t => equal\=sign
+	dkctl replay "equal=\t => "equal=sign"
+	dkctl --color=al\t => --color=always
+	dkctl --color="al\t => --color="always"
+END
+cat - "$st_tmp/options" >"$st_tmp/cases" <<-END
+	$st_tmp/a\\ folder/dkctl rep\t => replay
+END
+completes "$st_tmp/bin"
+# A program may remove the "=" from the characters that separate words for completion.
+{ cat "$completions/dkctl" && echo "COMP_WORDBREAKS=\${COMP_WORDBREAKS//=}"; } >"$st_tmp/dkctl"
+grep -v '\\=' "$st_tmp/options" >"$st_tmp/cases"
+cases "$st_tmp/bin" python3 "$st_here/drive.py" bash "$st_tmp/dkctl"
+rm "$st_tmp/empty/one two" "$st_tmp/empty/equal=sign" "$st_tmp/empty/co:lon"
+
 cat >"$st_tmp/cases" <<-'END'
 	dkctl backend _ => CPU edu release set show
 	dkctl backend rel\t => release
