@@ -102,6 +102,11 @@ ok "dispatchkey.torch watch prints the registered functions" \
 ok "dispatchkey.torch watch prints the registered fallback" \
 	grep -q '^+ fallback at PrivateUse1: .*backend.cpp' "$st_tmp/said"
 
+touch "$st_tmp/backend.so"
+ok "make clean needs no libdispatchkey" env PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR=/none \
+	make -s -C "$st_top/samples/torch-backend" O="$st_tmp" clean
+ok "make clean removes backend.so" test ! -e "$st_tmp/backend.so"
+
 is "demo-torch refuses a wrong STEPS=" 2 "$(STEPS=many status_of "$st_top/scripts/demo-torch")"
 like "the error names STEPS= and its value" \
 	"*STEPS= must be a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
