@@ -10,6 +10,7 @@ unplugged card until the network has been moved to the other card.
 --picture needs the Python package dispatchkey.
 """
 import argparse
+import importlib
 import os
 import signal
 import sys
@@ -138,12 +139,21 @@ def report():
     return total, torch.ops.cards.asked() - torch.ops.cards.refused() - total
 
 
-def picture(path):
-    """Writes a picture of the table of aten::mm for tensors on card 1."""
+def check_picture(path):
+    """Ends the program if a picture cannot be written."""
     try:
-        import dispatchkey
+        importlib.import_module("dispatchkey")
     except ImportError as e:
         sys.exit(f"train: --picture needs the Python package dispatchkey ({e})")
+    try:
+        open(path, "a", encoding="utf-8").close()
+    except OSError as e:
+        sys.exit(f"train: {path} cannot be written: {e.strerror}")
+
+
+def picture(path):
+    """Writes a picture of the table of aten::mm for tensors on card 1."""
+    import dispatchkey
     with dispatchkey.Registry.default() as registry:
         svg = registry.table("aten::mm", device="card1").svg()
     with open(path, "w", encoding="utf-8") as file:
@@ -162,14 +172,14 @@ def main():
         parser.error("--steps must be 4 or more")
     if not torch.__version__.startswith("1.13."):
         sys.exit(f"train: the backend is for PyTorch 1.13, but this is {torch.__version__}")
-    if not os.path.exists(args.backend):
+    if not os.path.isfile(args.backend):
         sys.exit(f"train: no file {args.backend}: build it with `make demo-torch`")
+    try:
+        torch.ops.load_library(os.path.abspath(args.backend))
+    except OSError as e:
+        sys.exit(f"train: {args.backend} cannot be loaded: {e}")
     if args.picture:
-        try:
-            open(args.picture, "a", encoding="utf-8").close()
-        except OSError as e:
-            sys.exit(f"train: {args.picture} cannot be written: {e.strerror}")
-    torch.ops.load_library(os.path.abspath(args.backend))
+        check_picture(args.picture)     # before the training, which takes long
 
     differences = train(args.steps)
     total, lost = report()

@@ -142,4 +142,18 @@ is "train prints nothing after Ctrl-C during the import of PyTorch" "" "$(cat "$
 is "train without backend.so ends with 1" 1 "$(status_of train --backend /none.so)"
 is "train without backend.so prints one sentence" \
 	"train: no file /none.so: build it with \`make demo-torch\`" "$(cat "$st_tmp/said")"
+is "train with a folder as backend ends with 1" 1 "$(status_of train --backend "$st_tmp")"
+is "train with a folder as backend prints one sentence" \
+	"train: no file $st_tmp: build it with \`make demo-torch\`" "$(cat "$st_tmp/said")"
+is "train with a file that is no library ends with 1" 1 "$(status_of train --backend "$0")"
+like "train with a file that is no library prints one sentence" \
+	"train: $0 cannot be loaded: *" "$(cat "$st_tmp/said")"
+mkdir "$st_tmp/without"
+echo 'raise ImportError("not here")' >"$st_tmp/without/dispatchkey.py"
+is "train --picture without the Python package ends with 1" 1 \
+	"$(PYTHONPATH=$st_tmp/without status_of train --backend "$backend" \
+	--picture "$st_tmp/mm.svg")"
+is "train --picture without the Python package does not train" \
+	"train: --picture needs the Python package dispatchkey (not here)" "$(cat "$st_tmp/said")"
+ok "train --picture without the Python package writes no file" test ! -e "$st_tmp/mm.svg"
 finish
