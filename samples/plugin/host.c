@@ -49,14 +49,15 @@ static void *caller(void *unused)
 	return NULL;
 }
 
-/* Wait for a call to function @by, then count the calls of the next 50 ms. */
+/* Wait for a call to function @by, at most some seconds, then count the calls of 50 ms. */
 static void report(const char *when, enum function by)
 {
 	unsigned long before[NUM_FUNCTIONS], now[NUM_FUNCTIONS];
 	int i;
 
 	before[by] = atomic_load(&served[by]);
-	while (atomic_load(&served[by]) == before[by] && !atomic_load(&failed))
+	for (i = 0; i < 30000 && atomic_load(&served[by]) == before[by] &&
+	     !atomic_load(&failed); i++)
 		usleep(100);
 	for (i = 0; i < NUM_FUNCTIONS; i++)
 		before[i] = atomic_load(&served[i]);

@@ -39,6 +39,10 @@ build_samples() {
 		$cc -Wall -Werror -shared -fPIC plugin/plugin.c -o plugin.so $cflags $libs)
 }
 
+reports_idle() {
+	timeout 60 "$st_tmp/bin/host" "$1" 2>&1 >/dev/null | grep "ran the wrong function"
+}
+
 hello_says() {
 	"$@" >"$st_tmp/hello.out" && cat "$st_tmp/hello.out" &&
 		[ "$(tail -n 1 "$st_tmp/hello.out")" = "21 42 63" ]
@@ -294,6 +298,11 @@ lacks "no .pc file names the old folders" another "$tree"/dispatchkey*-uninstall
 ok "hello and plugin build against the build tree" build_samples "$tree"
 ok "hello runs with the library of the build tree" hello_says "$st_tmp/bin/hello"
 ok "host and plugin run with the library of the build tree" "$st_tmp/bin/host"
+ok "a plugin without functions compiles" "$cc" -shared -fPIC -x c - -o "$st_tmp/bin/idle.so" <<-'END'
+	int plugin_begin(void *why) { return 0; }
+	int plugin_end(void) { return 0; }
+END
+ok "host reports that a plugin serves nothing" reports_idle "$st_tmp/bin/idle.so"
 client_tests "$tree"
 
 finish
