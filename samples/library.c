@@ -53,7 +53,7 @@ int main(void)
 	    dk_library_def(&def, &twice_op, 0, NULL, &why) ||
 	    dk_library_impl(&cpu, &add, NULL, &why) ||
 	    dk_library_impl(&cpu, &shift, &h, &why))
-		errx(1, "%s: %s", why.text, why.name);
+		errx(1, "%s%s%s", why.text, *why.name ? ": " : "", why.name);
 	if (twice(&x, &n))			/* twice_shift, the newest */
 		errx(1, "sample::twice");
 	dk_handle_release(&cpu, &h);		/* no call is inside now */
