@@ -48,7 +48,8 @@ def same(what, operator, f, *args):
     got = f(*on(PLACES[0], args))
     check(f"{what}: the card has the result of the CPU",
           got.device == PLACES[0] and got.dtype == expected.dtype and
-          got.shape == expected.shape and got.stride() == expected.stride() and torch.allclose(got.cpu(), expected, equal_nan=True),
+          got.shape == expected.shape and got.stride() == expected.stride() and
+          torch.allclose(got.cpu(), expected, equal_nan=True),
           f"expected {expected}, got {got.cpu()}")
     if operator:
         check(f"{what}: card 0 serves it", served(operator, "card0") > before)
@@ -297,6 +298,30 @@ def networks():
                                         for e, g in pairs), f"{pairs}")
 
 
+def copies():
+    """Tests the ways to copy modules and the state of optimizers, which documentation names."""
+    linear = torch.nn.Linear(2, 2).to(PLACES[0])
+    check("a module without buffers is copied",
+          copy.deepcopy(linear).weight.device == PLACES[0])
+    norm = torch.nn.BatchNorm1d(2).to(PLACES[0])
+    refused("a copy of a module with buffers", "Storage device not recognized",
+            lambda: copy.deepcopy(norm))
+    check("a module with buffers is copied on the CPU",
+          copy.deepcopy(norm.cpu()).to(PLACES[0]).running_mean.device == PLACES[0])
+    optimizer = torch.optim.Adam(linear.parameters())
+    linear(torch.ones(1, 2, device=PLACES[0])).sum().backward()
+    optimizer.step()
+    state = optimizer.state_dict()
+    refused("an optimizer's state on a card", "Storage device not recognized",
+            lambda: optimizer.load_state_dict(state))
+    for one in state["state"].values():
+        one.update({name: value.cpu() for name, value in one.items()})
+    optimizer.load_state_dict(state)
+    check("an optimizer takes its state from the CPU",
+          optimizer.state[linear.weight]["exp_avg"].device == PLACES[0])
+    refused("Tensor.new()", "new(): expected key", torch.ones(2, device=PLACES[0]).new)
+
+
 def refusals():
     a = torch.ones(2, 2)
     refused("two cards", "on the same device", lambda: a.to(PLACES[0]) + a.to(PLACES[1]))
@@ -315,7 +340,8 @@ def refusals():
         refused(f"two cards, {operator}", "on the same device",
                 lambda f=f: f(a.to(PLACES[0]), a.to(PLACES[1])))
     for what, f in (
-            ("cat", lambda x, y: torch.cat([x, y])), ("where", lambda x, y: torch.where(x > 0, x, y)),
+            ("cat", lambda x, y: torch.cat([x, y])),
+            ("where", lambda x, y: torch.where(x > 0, x, y)),
             ("a dot product", lambda x, y: x[0].dot(y[0])), ("mv", lambda x, y: x.mv(y[0])),
             ("a given result", lambda x, y: torch.erf(x, out=y)),
             ("a list", lambda x, y: torch._foreach_add_([x, y], 1)),
@@ -361,11 +387,15 @@ def made():
 def unplugging():
     a = torch.randn(3, 3)
     x = a.to(PLACES[0])
+
+    def has_product():
+        return torch.allclose((x @ x).cpu(), a @ a, atol=1e-6)
+
     before = served("aten::mm", "card0")
     CARDS.unplug(0)
     check("an unplugged card is not plugged in", not CARDS.is_plugged(0))
     check("the calls of an unplugged card stay counted", served("aten::mm", "card0") == before)
-    check("the host serves tensors of an unplugged card", torch.allclose((x @ x).cpu(), a @ a, atol=1e-6) and
+    check("the host serves tensors of an unplugged card", has_product() and
           served("aten::mm", "host") == 1)
     operator = "aten::empty.memory_format"
     made_by_host = served(operator, "host")
@@ -378,7 +408,7 @@ def unplugging():
     refused("a card that is not plugged in", "card0: no such device", lambda: CARDS.unplug(0))
     CARDS.plug(0)
     check("a card that is plugged in again serves its tensors",
-          torch.allclose((x @ x).cpu(), a @ a, atol=1e-6) and served("aten::mm", "card0") == before + 1)
+          has_product() and served("aten::mm", "card0") == before + 1)
 
 
 def while_it_calls(rounds=30):
@@ -523,6 +553,7 @@ functions()
 written()
 gradients()
 networks()
+copies()
 refusals()
 made()
 unplugging()
