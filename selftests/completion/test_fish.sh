@@ -24,7 +24,9 @@ completes() { cases "$1" fish "$st_tmp/drive.fish" "$completions/dkctl.fish"; }
 
 echo "TAP version 13"
 
-touch "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
+touch "$st_tmp/empty/mine.layout" "$st_tmp/empty/other" "$st_tmp/empty/-dash"
+mkdir "$st_tmp/empty/a folder"
+touch "$st_tmp/empty/a folder/file"
 cat >"$st_tmp/cases" <<-'END'
 	dkctl rep => replay: run a transcript, or check its answers
 	dkctl nonsense _ => -
@@ -36,6 +38,13 @@ cat >"$st_tmp/cases" <<-'END'
 	dkctl layout v1+ => v1+trimmed: 16 backends, 47 functionalities, 8 table entries
 	dkctl layout mi => mine.layout
 	dkctl table --svg=oth => --svg=other
+	dkctl table --svg=a\ folder/ => --svg=a folder/file
+	dkctl replay a\ folder/ => a folder/file
+	dkctl replay "a folder/ => a folder/file
+	dkctl replay ~/emp => ~/empty/
+	dkctl replay -- -d => -dash
+	~/bin/dkctl rep => replay: run a transcript, or check its answers
+	dkctl keyset MkldnnCPU\|AutogradXL => MkldnnCPU|AutogradXLA: per-backend runtime key: the AutogradFunctionality functionality on XLA
 	dkctl schema _ => -
 END
 completes "$st_tmp/bin"

@@ -4,15 +4,17 @@
 
 function __dkctl_complete
     set -l words (commandline -opc)
-    set -l tool $words[1]
+    set -l tool (string replace -r '^~/' "$HOME/" -- $words[1])
     set -e words[1]
+    set -l token (commandline -ct)
     # remove a quote that is still open
-    set -l token (commandline -ct | string replace -r '^["\']' '')
-    for line in ($tool __complete -- $words "$token" 2>/dev/null </dev/null)
+    set -l plain (string replace -r '^["\']' '' -- $token | string unescape)
+    for line in ($tool __complete -- $words "$plain" 2>/dev/null </dev/null)
         switch $line
             case ':files'
                 set -l option (string match -r '^--[a-z]+=' -- "$token")
-                for path in (__fish_complete_path (string replace -- "$option" '' "$token"))
+                set -l path (string replace -- "$option" '' "$token")
+                for path in (complete -C "__fish_command_without_completions -- $path")
                     printf '%s%s\n' "$option" $path
                 end
             case ':*'
