@@ -16,7 +16,7 @@ completes() { cases "$1" python3 "$st_here/drive.py" zsh "$completions/_dkctl"; 
 
 echo "TAP version 13"
 
-touch "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
+touch "$st_tmp/empty/mine.layout" "$st_tmp/empty/other" "$st_tmp/empty/equal=sign"
 cat >"$st_tmp/cases" <<-'END'
 	dkctl rep => replay
 	dkctl nonsense _ => -
@@ -31,6 +31,7 @@ cat >"$st_tmp/cases" <<-'END'
 	dkctl --layout=pytorch-2.0- => --layout=pytorch-2.0-pre
 	dkctl layout mi => mine.layout
 	dkctl table --svg=oth => --svg=other
+	dkctl table --svg=equal=s => --svg=equal=sign
 	dkctl schema _ => -
 END
 completes "$st_tmp/bin"
