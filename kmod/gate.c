@@ -28,6 +28,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 
 #include "../lib/core/change/change.h"
 #include "gate.h"
@@ -335,16 +336,29 @@ void dk__leave_gate(struct dk__slot slot)
 
 /* ---- deferred calls ----------------------------------------------------------- */
 
-static void wake_all(struct irq_work *work)
+static void wake_all(struct work_struct *work)
 {
 	dkc_gate_wake();
 }
 
-static struct irq_work wake_all_work = IRQ_WORK_INIT(wake_all);
+static DECLARE_WORK(wake_all_work, wake_all);
+
+static void schedule_wake_all(struct irq_work *work)
+{
+	schedule_work(&wake_all_work);
+}
+
+/*
+ * On PREEMPT_RT, the thread of a CPU runs the irq_work that is not HARD. A CPU that goes offline
+ * stops this thread before its interrupts, so the irq_work of the last interrupts would wait until
+ * the CPU is online again. Other CPUs run the work that is scheduled.
+ */
+static struct irq_work schedule_wake_all_work = IRQ_WORK_INIT_HARD(schedule_wake_all);
 
 void dkc_gate_exit(void)
 {
-	irq_work_sync(&wake_all_work);
+	irq_work_sync(&schedule_wake_all_work);
+	flush_work(&wake_all_work);
 }
 
 static struct gate_deferred *deferred_of(const void *prov)
@@ -387,7 +401,7 @@ bool dkc_gate_complete(struct dk_deferred *d, int result)
 		return true;
 	/* on PREEMPT_RT the lock of a wait queue may sleep, which atomic contexts must not */
 	if (dkc_in_atomic())
-		irq_work_queue(&wake_all_work);
+		irq_work_queue(&schedule_wake_all_work);
 	else
 		wake(prov);
 	return true;
