@@ -66,8 +66,12 @@ static int __init dispatchkey_init(void)
 	 * after the family is unregistered.
 	 */
 	err = dk_nl_init();
-	if (err)
+	if (err) {
+		pr_err("cannot register the netlink family %s: error %d\n", DK_GENL_NAME, err);
+		/* modprobe would take -EEXIST for a module that is loaded already */
+		err = err == -EEXIST ? -EBUSY : err;
 		goto no_netlink;
+	}
 	pr_info("version %s, layout %s, ABI %u\n", DK_VERSION, DK_LAYOUT_NAME, DK_ABI_VERSION);
 	return 0;
 

@@ -11,12 +11,12 @@
 
 need_root
 need_command insmod rmmod modinfo dmesg awk
-need_module dispatchkey dk_cpu dk_forgetful dk_unfinished dk_lender dk_borrower
+need_module dispatchkey dk_cpu dk_forgetful dk_unfinished dk_lender dk_borrower dk_namesake
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 73
+plan 76
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -70,6 +70,14 @@ is "sysfs shows the version" "$version" "$(cat $sys/version)"
 is "sysfs shows the source version" "$(field srcversion)" "$(cat $sys/srcversion)"
 ok "rmmod unloads dispatchkey" unload dispatchkey
 ok "dispatchkey is not in sysfs after rmmod" test ! -e $sys
+klog_mark
+load dk_namesake
+refused "dispatchkey does not load if another module has a netlink family of its name" \
+	insmod "$(ko dispatchkey)"
+is "the error is not that of a module that is loaded already" 0 "$(grep -c exists "$st_log")"
+is "the log contains the reason why it does not load" 1 \
+	"$(log_lines 'dispatchkey: cannot register the netlink family dispatchkey: error -17')"
+unload dk_namesake
 ok "dispatchkey can be loaded again" load dispatchkey
 klog_mark
 
