@@ -43,6 +43,7 @@ PRIVATE = {
     "_dispatch_get_registrations_for_dispatch_key": "operators cannot be listed",
     "_dispatch_has_computed_kernel_for_dispatch_key": "fewer stale entries are found",
     "_dispatch_has_backend_fallback": "fallbacks are found only where they serve the operator",
+    "_dispatch_is_included_in_alias": "what its alias keys stand for cannot be read",
     "_dispatch_key_name": "the names of keys cannot be checked",
     "_dispatch_key_parse": "fallbacks are found only where they serve the operator",
     "_dispatch_keys": "the keys of tensors cannot be read",
@@ -177,14 +178,49 @@ def release() -> str:
     return ".".join(str(pytorch().__version__).split(".")[:2])
 
 
+def releases() -> list[str]:
+    """Return the releases whose calls can be explained, the newest first."""
+    names = [of.name[len("pytorch-"):] for of in Layout.all() if of.name.startswith("pytorch-")]
+    return [name for name in names if name == "1.13" or re.fullmatch(r"2\.\d+", name)]
+
+
 def _released(version: str) -> Layout:
-    known = [of for of in Layout.all() if of.name.startswith("pytorch-") and of.knows >= _NEEDED]
-    for of in known:
-        if of.name == f"pytorch-{release()}":
-            return of
-    names = ", ".join(of.name[len("pytorch-"):] for of in known)
-    raise ImportError(f"the alias keys of PyTorch {version} are unknown; known releases: {names}; "
-                      "--layout FILE describes others")
+    if release() not in releases():
+        raise ImportError(f"the alias keys of PyTorch {version} are unknown; known releases: "
+                          f"{', '.join(releases())}; --layout FILE describes others")
+    of = Layout(f"pytorch-{release()}")
+    return of if of.knows >= _NEEDED else _completed(of)
+
+
+@functools.lru_cache(maxsize=4)
+def _completed(of: Layout) -> Layout:
+    """Return a layout with the sets of its alias keys. The library knows only their names.
+
+    Functionalize is in a set of some releases only, so PyTorch is asked. The other lines depend on
+    the release (Documentation/semantics.rst, 4.3 and 4.4). All sets are compared with PyTorch's.
+    """
+    minor = int(of.name.split(".")[1])
+    text = of.describe() + "other-autograd HIP VE" + (" MTIA" if minor < 7 else "") + "\n" + \
+        ("batched-empty\n" if minor < 8 else "") + "tables\n"
+    implicit = [key.name for alias, key in _differing(Layout.parse(text))
+                if alias.name == "CompositeImplicitAutograd" and key.kind == "functionality"]
+    found = Layout.parse(text + "".join(f"implicit {name}\n" for name in implicit))
+    for alias, key in _differing(found):
+        raise ImportError(f"PyTorch and layout {of} disagree whether {alias} stands for {key}: "
+                          "--layout FILE describes another layout")
+    return found
+
+
+def _differing(of: Layout) -> list[tuple[Key, Key]]:
+    """Return the alias keys and runtime keys for which PyTorch's sets differ from the layout's."""
+    is_included = internal("_dispatch_is_included_in_alias")
+    # PyTorch's test ignores that the set of FuncTorchBatchedDecomposition was empty up to 2.7.
+    aliases = [k for k in of.keys if k.kind == "alias" and k.name != "FuncTorchBatchedDecomposition"]
+    runtime = [k for k in of.keys if k.kind in ("functionality", "per-backend")]
+    live = {k: _live_key(k.name) for k in [*aliases, *runtime]}
+    return [(alias, key) for alias in aliases for key in runtime
+            if None not in (live[alias], live[key]) and
+            is_included(live[key], live[alias]) != (key in alias.stands_for)]
 
 
 def describe(file: str) -> None:
@@ -205,8 +241,8 @@ def describe(file: str) -> None:
 
 
 def is_described() -> bool:
-    """Whether the layout is from a file, so that other programs do not know its name."""
-    return bool(_described)
+    """Whether other programs do not know the layout, or not its tables."""
+    return bool(_described) or not Layout(f"pytorch-{release()}").knows >= _NEEDED
 
 
 @functools.lru_cache(maxsize=4)
@@ -217,7 +253,7 @@ def _first_difference(_version: str, of: Layout) -> str:
     and bits each key name has, and which name each key number has.
     """
     c = pytorch()._C
-    parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")
+    name_of = optional("_dispatch_key_name")
     count, members = optional("_dispatch_num_backends"), getattr(c, "DispatchKey", None)
     if count and count() != len(of.backends):
         return f"{count()} backends, but {len(of.backends)} in layout {of}"
@@ -226,9 +262,7 @@ def _first_difference(_version: str, of: Layout) -> str:
     # for example, "QuantizedUndefined". So does the library.
     names = {number: Key(number, of).name for number in range(keys[-1].number + 1)}
     for key in keys:
-        live = getattr(members, key.name, None)
-        if live is None:
-            live = _call(parse, key.name)
+        live = _live_key(key.name)
         number = _call(int, live)
         if number is not None and number != key.number:
             return f"{key} has number {number}, but {key.number} in layout {of}"
@@ -241,6 +275,12 @@ def _first_difference(_version: str, of: Layout) -> str:
         if name and "Unknown" not in name and name != expected:
             return f"number {number} is {name}, but {expected or 'no key'} in layout {of}"
     return ""
+
+
+def _live_key(name: str) -> Any:
+    """Return PyTorch's object for a key, or None. Not all keys are members of DispatchKey."""
+    live = getattr(getattr(pytorch()._C, "DispatchKey", None), name, None)
+    return _call(optional("_dispatch_key_parse"), name) if live is None else live
 
 
 def _call(function: Any, *arguments: Any) -> Any:
