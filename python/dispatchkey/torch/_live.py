@@ -26,10 +26,10 @@ from .._schema import Schema
 _IMPL = re.compile(r"^(?P<key>\w+)(?P<alias>\[alias\])?(?P<old> \(inactive\))?: "
                    r"(?P<text>.*?) :: .* \[ (?P<flags>[a-z ]*) \]$")
 # An entry of _dispatch_dump_table(): "CPU: registered at FILE:1 [kernel]"
-# an operator as torch.ops prints it, or with "::"; "default" stands for no overload
-_PRINTED = re.compile(r"(?:torch\.ops\.)?(\w+)(?:\.|::)(\w+)\.(\w+)")
 _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?) "
                     r"\[(?P<rule>[a-z ]+)\]$")
+# An operator as torch.ops prints it, or with "::". "default" stands for no overload.
+_PRINTED = re.compile(r"(?:torch\.ops\.)?(\w+)(?:\.|::)(\w+)\.(\w+)")
 
 
 # The private functions of torch._C that this package calls, and what follows if one is missing.
@@ -214,8 +214,9 @@ def _completed(of: Layout) -> Layout:
 def _differing(of: Layout) -> list[tuple[Key, Key]]:
     """Return the alias keys and runtime keys for which PyTorch's sets differ from the layout's."""
     is_included = internal("_dispatch_is_included_in_alias")
-    # PyTorch's test ignores that the set of FuncTorchBatchedDecomposition was empty up to 2.7.
-    aliases = [k for k in of.keys if k.kind == "alias" and k.name != "FuncTorchBatchedDecomposition"]
+    # PyTorch's test ignores that the set of this key was empty up to 2.7.
+    unsure = "FuncTorchBatchedDecomposition"
+    aliases = [k for k in of.keys if k.kind == "alias" and k.name != unsure]
     runtime = [k for k in of.keys if k.kind in ("functionality", "per-backend")]
     live = {k: _live_key(k.name) for k in [*aliases, *runtime]}
     return [(alias, key) for alias in aliases for key in runtime
@@ -521,7 +522,7 @@ def operator_name(written: str) -> str:
     if not found:
         return written
     name = f"{found[1]}::{found[2]}" + ("" if found[3] == "default" else f".{found[3]}")
-    return name if internal("_dispatch_dump")(name) else written
+    return name if name != written and internal("_dispatch_dump")(name) else written
 
 
 def _unknown(name: str) -> Exception:

@@ -130,8 +130,9 @@ def _kind_of(word: str, layout: Layout) -> tuple[str, str]:
     given, word, types = word, _plain(word), devices(layout)
     if word in _LAYOUTS:
         return "layout", _LAYOUTS[word]
-    if _without_number(word) in types:
-        return "device", types[_without_number(word)]
+    device = _without_number(word)
+    if device in types:
+        return "device", types[device]
     if word in _PROPERTIES:
         return "key", _PROPERTIES[word]
     if _key(word, layout) is not None:
