@@ -155,7 +155,7 @@ static const struct dkn_shape explained_shape =
 	DKN_LIST_SHAPE(dk_nl_step, DKN_ROUTE, explained_fields);
 
 /* Sets the operator @op of each function, which the module sends only with the route. */
-static void name_impls(const struct dk_nl_step *s, const char *op)
+static void name_step_impls(const struct dk_nl_step *s, const char *op)
 {
 	for (; s; s = s->next)
 		if (s->impl && !s->is_fallback)
@@ -176,7 +176,7 @@ static const struct dk_nl_step *get_steps(struct dk_nl *nl, const struct dk_nl_c
 	/* a copy, because the caller may free the route first */
 	op = dkn_arena_text(r.arena, route->op, strlen(route->op));
 	if (op)
-		name_impls(steps, op);
+		name_step_impls(steps, op);
 	else
 		dkn_error_set(&nl->why, -ENOMEM, "no memory for the answer");
 	return steps;
