@@ -100,14 +100,14 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 
 /*
  * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL if
- * there is no such slot. A signal handler may run between any two instructions, and take a slot on
- * the fast or the slow path. So @limit is lowered first: then the fast path of a handler does not
- * take the slot.
+ * there is no such slot. A signal handler may run between any two instructions, and make calls on
+ * the fast and the slow path. So @limit is lowered before the slot is stored: then the fast path
+ * does not reserve the slot, whenever a handler runs. If the slow path of a handler takes the slot
+ * after it was found free here, it also frees the slot before the handler returns.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
 	const void **slot = &dkc_gate_self->slots[GATE_SLOTS];
-	const void *none;
 
 	while (--slot >= READ_ONCE(dk__self.top)) {
 		if (READ_ONCE(*slot))
@@ -115,11 +115,9 @@ static inline const void **slot_take(const struct dkc_reg *reg)
 		if (READ_ONCE(dk__self.limit) > slot)
 			WRITE_ONCE(dk__self.limit, slot);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		none = NULL;
 		/* the release pairs with the acquire in slot_read() */
-		if (__atomic_compare_exchange_n(slot, &none, (const char *)reg + SLOT_REG, false,
-						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			return slot;
+		__atomic_store_n(slot, (const char *)reg + SLOT_REG, __ATOMIC_RELEASE);
+		return slot;
 	}
 	return NULL;
 }
@@ -142,20 +140,32 @@ static COLD void limit_raise(struct gate_record *r)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op)
+/* Enters a call of a thread that has no record, or whose slots are all in use. */
+static COLD int enter_slowly(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
 	const void **slot;
-	int err = dkc_gate_self ? 0 : dkc_record_make();
+	int err = dkc_record_make();
 
-	if (unlikely(err))
+	if (err)
 		return err;
-	if (unlikely(dk__self.top >= dk__self.limit))
+	if (dk__self.top >= dk__self.limit)
 		limit_raise(dkc_gate_self);
 	slot = slot_take(reg);
-	if (likely(slot))
+	if (slot)
 		storage[0] = (uintptr_t)slot;
 	else
 		overflow_add(storage, reg, op);
+	return 0;
+}
+
+int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op)
+{
+	/* without a record both pointers are NULL */
+	const void **slot = dk__self.top < dk__self.limit ? slot_take(reg) : NULL;
+
+	if (unlikely(!slot))
+		return enter_slowly(storage, reg, op);
+	storage[0] = (uintptr_t)slot;
 	return 0;
 }
 
