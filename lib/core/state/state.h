@@ -90,8 +90,6 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
  * freed afterwards. Context: any in which calls may be made; enters a read-side critical section.
  */
 int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
-/* The caller must hold the lock or be in a read-side critical section. */
-struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 /* Passed instead of flags: the function can serve atomic operators and all others. */
 #define DKC_ANY_CLASS	(~0u)
 /*
@@ -104,6 +102,18 @@ struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct 
 void dkc_op_release(struct dk_op *op);
 void dkc_op_hold(struct dk_op *op);
 void dkc_op_unhold(struct dk_op *op);
+/* Frees all operators of a registry that is being freed. */
+void dkc_ops_free(struct dk_registry *reg);
+
+/* optab.c: the caller must hold the lock or be in a read-side critical section. */
+struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
+/*
+ * The caller of the following functions must hold the lock. dkc_optab_reserve() makes sure that
+ * there is a free slot for dkc_optab_add().
+ */
+int __must_check dkc_optab_reserve(struct dk_registry *reg);
+void dkc_optab_add(struct dk_op *op);
+void dkc_optab_remove(struct dk_op *op);
 /* Walks the operators; *@pos is 0 at the start. May sleep. */
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
@@ -111,8 +121,6 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
  * number of visited slots. If the result is NULL and *@budget is 0, there may be more operators.
  */
 struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
-/* Frees all operators of a registry that is being freed. */
-void dkc_ops_free(struct dk_registry *reg);
 
 /*
  * order.c: the operators sorted by name. The caller must hold the lock. dkc_order_some() sorts some

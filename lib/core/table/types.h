@@ -341,9 +341,9 @@ struct dkc_stats {
 };
 
 /*
- * The table of names: a hash table of operators with open addressing, so that readers need no lock.
- * After the slots there is a tag for each slot: one byte of the operator's hash. A search compares
- * the tags first, and so rarely reads operators with other names.
+ * The table of names: see state/optab.c. After the slots there is a tag for each slot: one byte of
+ * the operator's hash. A search compares the tags first, and so rarely reads operators with other
+ * names.
  */
 struct dkc_optab {
 	struct rcu_head rcu;
