@@ -130,6 +130,40 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 	return enter_entry(c, slot, table, at, packed_how(packed));
 }
 
+/*
+ * Finds the entry of an operator with DK_OP_SAME_DEVICE. @table has DK__ONE_DEVICE. Only if the
+ * first object is on the call's device, and all other objects are on this device or on none.
+ */
+static noinline const struct dk__entry *
+find_on_one_device(struct dk_call *c, struct dk__slot slot, const struct dk__table *table, u64 ks,
+		   const struct dk_obj *const *objs, u64 packed)
+{
+	const struct dk__table *of_device = table;
+	const struct dk__device_table *at;
+	unsigned int i;
+	u32 device;
+
+	if (!device_of_first(c->ks.bits, dk__top_backend(c->ks.bits), objs, packed, &device))
+		goto specially;
+	for (i = 1; i < packed_objs(packed); i++)
+		if (objs[i] && objs[i]->device && objs[i]->device != device)
+			goto specially;
+	if (table->devices) {
+		at = dk__device_at(table->devices, device);
+		if (at->same != device)
+			goto specially;
+		of_device = at->table;
+	}
+	if (packed_id(packed) < of_device->lowest)
+		goto specially;
+	c->ks.bits = ks;
+	c->entry = dk__entry_of(of_device, packed_id(packed));
+	dk__enter(&slot, c->entry);
+	return c->entry;
+specially:
+	return find_specially(c, slot, (const struct dkc_table *)table, ks, objs, packed);
+}
+
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, u64 ks,
 				 const struct dk_obj *const *objs, u64 packed)
@@ -142,6 +176,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 	    device_of_first(c->ks.bits, dk__top_backend(c->ks.bits), objs, packed, &device) &&
 	    !device)
 		return no_entry(slot, packed, -ENOSYS);
+	if (table->first_direct == DK__ONE_DEVICE)
+		return find_on_one_device(c, slot, table, ks, objs, packed);
 	return find_specially(c, slot, (const struct dkc_table *)table, ks, objs, packed);
 }
 
