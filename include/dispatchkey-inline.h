@@ -67,14 +67,6 @@ extern "C" {
 #define DK__NOT_SET
 #endif
 
-struct dkc_reg;
-
-/* A function and its registration. */
-struct dk__entry {
-	dk_fn_t fn;
-	const struct dkc_reg *reg;
-};
-
 #ifdef __KERNEL__
 #define DK__RCU			__rcu
 #define DK__RETIRED		2	/* number of pointers reserved for freeing the object */

@@ -282,6 +282,16 @@ dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
 	return dk_extracted(dk__x, dk__objs + 1, DK__OBJS(dk__objs),	\
 			    DK_KEYSET(DK__RAW(dk__objs)));		\
 }									\
+static DK__UNUSED int							\
+dk__##id##_packed(struct dk_call *dk__call, DK__UNPAREN params)		\
+{									\
+	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct id##_args dk__args = { DK__UNPAREN args };		\
+									\
+	return dk__call_packed(dk__call, dk__objs + 1, DK__OBJS(dk__objs), \
+			       &dk__args);				\
+}									\
 extern struct dk_op_decl id##_op __asm__("dk__" #id "_op");		\
 DK__WEAK struct dk_op_decl id##_op = {					\
 	.size = sizeof(struct dk_op_decl),				\
@@ -295,6 +305,7 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.args_size = sizeof(struct id##_args),				\
 	.extract = dk__##id##_extract,					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
+	.pack = { .fn = (dk_fn_t)dk__##id##_packed },			\
 	.dispatched = #objs,						\
 };									\
 static __attribute__((__noinline__)) DK__UNUSED int			\

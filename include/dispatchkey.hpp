@@ -2321,6 +2321,10 @@ private:
 		collect(objs, !rq.from || !(rq.from->made & DK__CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
+		/* @pack cannot be set in declared(): a constant expression has no such cast */
+		if (!__atomic_load_n(&rq.decl->pack.fn, __ATOMIC_RELAXED))
+			__atomic_store_n(&rq.decl->pack.fn, reinterpret_cast<dk_fn_t>(packed),
+					 __ATOMIC_RELAXED);
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
 		f.result = -ECANCELED;	/* the result for hooks if the function throws */
@@ -2352,6 +2356,18 @@ private:
 		return fn(c, pack::template get<N, A>(at)...);
 	}
 	DK__LOCAL_TO_OBJECT static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
+
+	DK__LOCAL_TO_OBJECT static int packed(dk_call *c, A... a)
+	{
+		detail::objects<capacity(all())> objs;
+
+		collect(objs, true, all(), a...);
+		if (objs.failed())
+			return -ENOMEM;
+		pack p(a...);
+
+		return dk__call_packed(c, objs.data(), objs.size(), p.data());
+	}
 
 	using plain = int (*)(A...);
 	template <std::size_t... N>

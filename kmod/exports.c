@@ -64,6 +64,7 @@ EXPORT_SYMBOL_GPL(dk_registry_device);
 EXPORT_SYMBOL_GPL(dk_call_device);
 EXPORT_SYMBOL_GPL(dk_call_priv);
 EXPORT_SYMBOL_GPL(dk__call_enter);
+EXPORT_SYMBOL_GPL(dk__call_packed);
 EXPORT_SYMBOL_GPL(dk__find);
 EXPORT_SYMBOL_GPL(dk__to_gate);
 EXPORT_SYMBOL_GPL(dk__leave_gate);

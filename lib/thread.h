@@ -13,7 +13,7 @@
 #define CACHE_LINE	64
 
 /* For functions that most calls do not need. */
-#define COLD		noinline __attribute__((cold))
+#define COLD		noinline __cold
 
 struct gate_record {
 	char pad_before[CACHE_LINE];	/* no cache line is shared with other threads */

@@ -19,6 +19,7 @@ typedef __s64 s64;
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #define noinline		__attribute__((noinline))
+#define __cold			__attribute__((cold))
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))

@@ -112,6 +112,25 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	return run(x, &c, decl, slot);
 }
 
+int dk__call_packed(struct dk_call *c, const struct dk_obj *const *objs, unsigned int n, void *args)
+{
+	const struct dk_impl *impl = dkc_impl_of(c->entry->reg);
+	struct dk_frame f DK__NOT_SET;
+
+	if (impl->flags & DK_IMPL_F_PLAIN)
+		return impl->op->unbox_plain(c, args);
+	f.call = *c;
+	f.call.made |= DK__CALL_FRAME;
+	f.objs = objs;
+	f.n = n;
+	f.boxed = (dk_boxed_fn_t)c->entry->fn;
+	f.alone = NULL;
+	f.args = NULL;
+	f.result = 0;
+	f.state = DKC_CALL_NOT_ENTERED;	/* dk_call_leave() is for other frames */
+	return f.boxed(&f.call, args);
+}
+
 /* Returns the object of a parameter, or NULL if calls do not dispatch on the parameter. */
 static const struct dk_obj *param_obj(const struct dk_param *p, void *args, bool generators)
 {

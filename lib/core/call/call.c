@@ -107,7 +107,7 @@ static const struct dkc_table *table_with_args(const struct dk_op *op, const str
 }
 
 /* Counts a call, and reports it to hooks and tracers. */
-static noinline void notify_enter(struct dk_frame *f, struct dk_op *op,
+static noinline __cold void notify_enter(struct dk_frame *f, struct dk_op *op,
 				  struct dkc_request *req, int err)
 {
 	bool missing = err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV;
@@ -216,7 +216,7 @@ static int run_not_entered(struct dk_call *c, void *args)
 }
 
 /* Fills in the frame of a call that failed, so that id_run() returns the error, too. */
-static noinline int not_entered(struct dk_frame *f, const struct dk_op_decl *decl, int err)
+static noinline __cold int not_entered(struct dk_frame *f, const struct dk_op_decl *decl, int err)
 {
 	f->call.made = dk__made(decl, DK__CALL_FRAME);
 	f->boxed = run_not_entered;
@@ -386,7 +386,7 @@ __u32 dk_call_device(const struct dk_call *c)
 
 /* ---- the end of a call ----------------------------------------------------------------- */
 
-static noinline void notify_leave(struct dk_frame *f)
+static noinline __cold void notify_leave(struct dk_frame *f)
 {
 	/* if another thread has entered the call, dkc_gate_leave() only reports the mistake */
 	if (!dkc_gate_owns(f->storage.gate)) {

@@ -12,6 +12,12 @@
 #include "../state/state.h"
 
 /*
+ * A flag in what dk__pack() returns: dk__find() must not return @pack of a declaration, because the
+ * caller has packed the arguments already, or runs the function later.
+ */
+#define DKC_DO_NOT_PACK	(1ULL << 16)
+
+/*
  * Calls dk__find() after dk__begin() has found no entry. Returns 0 if the caller must now run
  * c->entry, a negative errno if the call fails, or DK__SLOWLY if it must take the slow path.
  */
@@ -20,7 +26,8 @@ static __always_inline int dkc_fast_continue(struct dk_call *c, struct dk__slot 
 					     const struct dk__table *table, u64 ks,
 					     const struct dk_obj *const *objs, u64 packed)
 {
-	const struct dk__entry *entry = dk__find(c, slot, table, ks, objs, packed);
+	const struct dk__entry *entry = dk__find(c, slot, table, ks, objs,
+						 packed | DKC_DO_NOT_PACK);
 
 	if (dk__is_entry(entry))
 		return 0;

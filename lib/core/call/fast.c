@@ -106,13 +106,33 @@ static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *ob
 	return false;
 }
 
+/*
+ * True if the caller's declaration can pack the arguments for the function with an id below
+ * @lowest, which is boxed or plain. The function then uses the description of the arguments in the
+ * caller's declaration. So if dkc_args_decl() may prefer that of the definition, the call takes the
+ * slow path.
+ */
+static bool may_pack(const struct dk_call *c, const struct dkc_table *table, unsigned int id,
+		     u64 packed)
+{
+	const struct dkc_args *args;
+
+	if (id < DKC_ID_FIRST || !dkc_table_entry(table, id)->fn || (packed & DKC_DO_NOT_PACK) ||
+	    !READ_ONCE(dk_call_decl(c)->pack.fn))
+		return false;
+	args = dkc_deref(c->op->args, c->op->reg);
+	return !args || !args->decl.param || args->decl.sig_mark;
+}
+
 /* The other cases of dk__find(); noinline, so that dk__find() itself saves no registers. */
 static noinline const struct dk__entry *
 find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 	       const struct dk_obj *const *objs, u64 packed)
 {
 	unsigned int id = packed_id(packed);
+	const struct dk__entry *entry;
 	const struct dk__count *at;
+	bool packs;
 
 	if (dkc_is_out(table))
 		return DK__NO_ENTRY(DK__SLOWLY);
@@ -122,12 +142,14 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 		return no_entry(slot, packed, DK__SLOWLY);
 	if (dkc_table_devices(table))
 		table = find_on_device(c, table, &ks, objs, packed, &id);
-	if (id < table->lowest)
+	packs = id < table->lowest;
+	if (packs && !may_pack(c, table, id, packed))
 		return no_entry(slot, packed, DK__SLOWLY);
 	at = dkc_is_counted(table) ? dk__counter_of((const struct dk__table *)table, id) : NULL;
 	c->ks.bits = ks;
 	c->entry = dkc_table_entry(table, id);
-	return enter_entry(c, slot, table, at, packed_how(packed));
+	entry = enter_entry(c, slot, table, at, packed_how(packed));
+	return packs && dk__is_entry(entry) ? &dk_call_decl(c)->pack : entry;
 }
 
 /*
