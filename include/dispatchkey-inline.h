@@ -11,8 +11,8 @@
  * function. Of these cases, dk__begin() itself handles the device of the first object and
  * counters. It also enters the gate of the kernel and of bare metal, which records the calls
  * that unregistering must wait for.
- * dk__find() handles the devices of other objects, and keysets without a function, out of
- * line. All other cases take the slow path.
+ * dk__find() handles the devices of other objects, functions of another type, and keysets
+ * without a function, out of line. All other cases take the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -66,6 +66,14 @@ extern "C" {
 #ifndef DK__NOT_SET
 #define DK__NOT_SET
 #endif
+
+struct dkc_reg;
+
+/* A function and its registration. */
+struct dk__entry {
+	dk_fn_t fn;
+	const struct dkc_reg *reg;
+};
 
 #ifdef __KERNEL__
 #define DK__RCU			__rcu

@@ -292,6 +292,7 @@ dk__##id##_packed(struct dk_call *dk__call, DK__UNPAREN params)		\
 	return dk__call_packed(dk__call, dk__objs + 1, DK__OBJS(dk__objs), \
 			       &dk__args);				\
 }									\
+static const struct dk__entry dk__##id##_pack = { (dk_fn_t)dk__##id##_packed, NULL }; \
 extern struct dk_op_decl id##_op __asm__("dk__" #id "_op");		\
 DK__WEAK struct dk_op_decl id##_op = {					\
 	.size = sizeof(struct dk_op_decl),				\
@@ -305,7 +306,7 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.args_size = sizeof(struct id##_args),				\
 	.extract = dk__##id##_extract,					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
-	.pack = { .fn = (dk_fn_t)dk__##id##_packed },			\
+	.pack = &dk__##id##_pack,					\
 	.dispatched = #objs,						\
 };									\
 static __attribute__((__noinline__)) DK__UNUSED int			\

@@ -54,14 +54,6 @@ enum dk_alias_analysis {
 	DK_ALIAS_INTERNAL_SPECIAL_CASE,
 };
 
-struct dkc_reg;
-
-/* A function and its registration. */
-struct dk__entry {
-	dk_fn_t fn;
-	const struct dkc_reg *reg;
-};
-
 /**
  * struct dk_op_decl - the declaration of an operator
  * @size: sizeof(struct dk_op_decl)
@@ -85,9 +77,9 @@ struct dk__entry {
  *	or without it, a boxed call ignores generators, but the boxed redispatch of a call
  *	that was not boxed includes them
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
- * @pack: calls run this function if a function serves them that is boxed or of
- *	DK_IMPL_PLAIN(). It has the operator's type, and packs the arguments. Set by DK_OP();
- *	without it such calls take more steps
+ * @pack: the function of this entry has the operator's type. It packs the arguments of calls
+ *	that are served by boxed functions or those of DK_IMPL_PLAIN(). Set by DK_OP(); without
+ *	it these calls take more steps
  * @sig_mark: computed from @sig by the first call that needs it; initially
  *	zero
  * @dispatched: the objects that calls dispatch on, as text: the last
@@ -114,7 +106,7 @@ struct dk_op_decl {
 	__aligned_u64 sig_mark;
 	dk_extract_fn_t extract;
 	dk_boxed_fn_t unbox_plain;
-	struct dk__entry pack;
+	const struct dk__entry *pack;
 };
 
 /**

@@ -2321,10 +2321,11 @@ private:
 		collect(objs, !rq.from || !(rq.from->made & DK__CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
-		/* @pack cannot be set in declared(): a constant expression has no such cast */
-		if (!__atomic_load_n(&rq.decl->pack.fn, __ATOMIC_RELAXED))
-			__atomic_store_n(&rq.decl->pack.fn, reinterpret_cast<dk_fn_t>(packed),
-					 __ATOMIC_RELAXED);
+		/* not set by declared(), because a constant expression cannot have this cast */
+		static const dk__entry entry = { reinterpret_cast<dk_fn_t>(packed), nullptr };
+
+		if (!__atomic_load_n(&rq.decl->pack, __ATOMIC_RELAXED))
+			__atomic_store_n(&rq.decl->pack, &entry, __ATOMIC_RELAXED);
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
 		f.result = -ECANCELED;	/* the result for hooks if the function throws */

@@ -916,6 +916,7 @@ dk_op_decl._fields_ = [
     ("sig_mark", c.c_uint64),
     ("extract", dk_extract_fn_t),
     ("unbox_plain", dk_boxed_fn_t),
+    ("pack", c.c_void_p),
 ]
 
 dk_impl._fields_ = [

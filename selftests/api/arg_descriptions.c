@@ -329,7 +329,10 @@ static int find_n(struct dk_call *c, void *args)
 	return err ? err : (int)x.kind;
 }
 
-/* Defines @def and calls with @decl. Returns the kind of argument 0 that a boxed function finds. */
+/*
+ * Defines @def and enters a call with @decl or, if @decl is NULL, calls parcel_at(). Returns the
+ * kind of argument 0 that a boxed function finds.
+ */
 static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
 {
 	static const struct dk_impl finds = DK_FALLBACK(DK_TRACER, find_n);
@@ -341,9 +344,13 @@ static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
 
 	CHECK_OK(dk_op_define(&author, def, 0, &t_why));
 	CHECK_OK(dk_fallback_register(&author, &finds, &t_why));
-	CHECK_OK(dk_call_enter_op(&f, op, decl, &local, objs, 1));
-	kind = f.boxed(&f.call, &args);
-	dk_call_leave(&f);
+	if (decl) {
+		CHECK_OK(dk_call_enter_op(&f, op, decl, &local, objs, 1));
+		kind = f.boxed(&f.call, &args);
+		dk_call_leave(&f);
+	} else {
+		kind = parcel_at(op, &local, &x, &n);
+	}
 	CHECK_OK(dk_impls_unregister(&author, &finds, &t_why));
 	CHECK_OK(dk_op_undefine(&author, "arg_descriptions::parcel", &t_why));
 	return kind;
@@ -373,6 +380,9 @@ static void boxed_function_gets_matching_description(void)
 	own.param = foreign;
 	CHECK_INT(kind_seen(&parcel_op, &own), DK_ARG_OBJECT);
 	CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
+	/* also in calls by parcel_op, of which only the first one compares the signatures */
+	CHECK_INT(kind_seen(&parcel_op, NULL), DK_ARG_OBJECT);
+	CHECK_INT(kind_seen(&own, NULL), DK_ARG_POINTER);
 	/*
 	 * if the caller or the definition has no signature, the caller's description is used, if
 	 * any
@@ -385,6 +395,8 @@ static void boxed_function_gets_matching_description(void)
 	untyped.args_size = sizeof(struct parcel_args);
 	for (i = 0; i < 3; i++) {
 		CHECK_INT(kind_seen(&untyped, &own), DK_ARG_POINTER);
+		CHECK_INT(place_of_n, 1);
+		CHECK_INT(kind_seen(&untyped, NULL), DK_ARG_OBJECT);
 		CHECK_INT(place_of_n, 1);
 		CHECK_INT(kind_seen(&untyped, &bare), DK_ARG_POINTER);
 		CHECK_INT(place_of_n, 0);

@@ -457,6 +457,23 @@ static void entries_without_a_function(void)
 	t_close();
 }
 
+/* A declaration made by hand may lack @pack. */
+static void declaration_that_cannot_pack(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
+	const struct dk__entry *pack = chain_op.pack;
+	int trace = 0;
+
+	setup(impls, ARRAY_SIZE(impls));
+	chain_op.pack = NULL;
+	CHECK_OK(chain_at(op, &local, &x, &trace));
+	CHECK_INT(trace, 31);
+	chain_op.pack = pack;
+	CHECK_OK(chain_at(op, &local, &x, &trace));
+	CHECK_INT(trace, 3131);
+	t_close();
+}
+
 T_SUITE(boxed,
 	T(all_types_in_one_chain),
 	T(below_python_dispatcher),
@@ -468,4 +485,5 @@ T_SUITE(boxed,
 	T(call_for_a_building_block),
 	T(atomic_boxed_functions),
 	T(plain_functions_are_refused),
-	T(entries_without_a_function));
+	T(entries_without_a_function),
+	T(declaration_that_cannot_pack));

@@ -44,6 +44,16 @@ static int serve(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
 	return 0;
 }
 
+static int serve_boxed(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
+static int serve_plain(struct dk_obj *x, struct dk_obj *y)
+{
+	return 0;
+}
+
 static unsigned long inside_calls;
 
 /* Redispatches inside_calls times. */
@@ -80,8 +90,11 @@ INSIDE(swift1, below)
 	DK_IMPL_FALLTHROUGH(f##i, DK_FUNCTORCH_BATCHED),		\
 	DK_IMPL_FALLTHROUGH(f##i, DK_BATCHED),				\
 	DK_IMPL_FALLTHROUGH(f##i, DK_DEFERRED_INIT),
+#define PACKED_IMPL(f, i)	DK_IMPL_BOXED(f##i, DK_XLA, serve_boxed), \
+	DK_IMPL_PLAIN(f##i, DK_MPS, serve_plain),
 static const struct dk_impl impls[] = {
 	FAMILIES(CPU_IMPL)
+	EACH(PACKED_IMPL, calm)
 	DK_IMPL(calm0, DK_AUTOGRAD_CPU, calm0_redispatch_inside),
 	DK_IMPL_ATOMIC(swift0, DK_AUTOGRAD_CPU, swift0_redispatch_inside),
 	DK_IMPL(calm1, DK_AUTOGRAD_CPU, calm1_below_inside),
@@ -101,6 +114,8 @@ static const struct dk_impl of_first[] = {
 enum object {
 	ON_CPU,			/* followed by eight with 1 to 8 keys that fall through */
 	ON_CUDA = ON_CPU + 9,	/* no function serves these */
+	ON_XLA,			/* a boxed function serves these */
+	ON_MPS,			/* a plain function serves these */
 	ON_BACKEND,		/* on the backend of the devices, without a device */
 	ON_CARD,
 	NUM_OBJECTS,
@@ -131,6 +146,8 @@ static void make_objects(unsigned int backend, __u32 card)
 		objects[ON_CPU + i + 1][0].ks =
 			dk_keyset_or(objects[ON_CPU + i][0].ks, DK_SET(passed[i]));
 	objects[ON_CUDA][0].ks = tensor(DK_BACKEND_CUDA);
+	objects[ON_XLA][0].ks = tensor(DK_BACKEND_XLA);
+	objects[ON_MPS][0].ks = tensor(DK_BACKEND_MPS);
 	objects[ON_BACKEND][0].ks = tensor(backend);
 	objects[ON_CARD][0].ks = tensor(backend);
 	objects[ON_CARD][0].device = card;
@@ -335,6 +352,8 @@ static const struct bench_contender contenders[] = {
 	{ .id = "missing.atomic", .run = missing_atomic, .object = ON_CUDA },
 	{ .id = "boxed.device", .run = boxed_one, .object = ON_CARD },
 	{ .id = "boxed.counted", .run = boxed_sleepable, .before = count, .after = count_no_more },
+	{ .id = "served.boxed", .run = sleepable, .object = ON_XLA },
+	{ .id = "served.plain", .run = sleepable, .object = ON_MPS },
 	{ .id = "device.none", .run = sleepable, .object = ON_BACKEND },
 	{ .id = "device.no-functions", .run = sleepable, .object = ON_CARD },
 	{ .id = "device.1", .run = device_one, .object = ON_CARD },

@@ -45,6 +45,8 @@ CALLS = {
     "batch": "batch of 32, per call, sleepable operator",
     "batch.atomic": "batch of 32, per call, atomic operator",
     **{f"fallthrough.{n}": f"call, {n} of its keys fall through" for n in range(9)},
+    "served.boxed": "call, a boxed function serves it",
+    "served.plain": "call, a plain function serves it",
     "missing.sleepable": "no function serves, sleepable operator",
     "missing.atomic": "no function serves, atomic operator",
     "device.none": "object on the backend, on no device",

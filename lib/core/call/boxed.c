@@ -21,7 +21,7 @@ struct dk_extract {
  * The function's own declaration unpacks them; it is valid while the function is registered. Fails
  * if the function takes another struct than the caller has packed.
  */
-static noinline int unbox_by_function(struct dk_call *c, const struct dk_extract *x)
+static noinline __cold int unbox_by_function(struct dk_call *c, const struct dk_extract *x)
 {
 	const struct dk_impl *impl = dkc_impl_of(c->entry->reg);
 	dk_boxed_fn_t unbox = impl->flags & DK_IMPL_F_PLAIN ? impl->op->unbox_plain :
@@ -125,7 +125,8 @@ int dk__call_packed(struct dk_call *c, const struct dk_obj *const *objs, unsigne
 	f.n = n;
 	f.boxed = (dk_boxed_fn_t)c->entry->fn;
 	f.alone = NULL;
-	f.args = NULL;
+	/* as in the slow path, the next definition does not change the description in this call */
+	f.args = dkc_args_of(c->op);
 	f.result = 0;
 	f.state = DKC_CALL_NOT_ENTERED;	/* dk_call_leave() is for other frames */
 	return f.boxed(&f.call, args);
@@ -165,7 +166,7 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
  * the operator's copy of the definition's description, which stays valid after the read-side
  * critical section (args.c).
  */
-static noinline int call_by_description(struct dk_extract *x)
+static noinline __cold int call_by_description(struct dk_extract *x)
 {
 	const struct dk_op_decl *decl = x->rq.decl;
 	struct dk_op *op = x->rq.op ? x->rq.op : READ_ONCE(decl->op);
@@ -176,9 +177,7 @@ static noinline int call_by_description(struct dk_extract *x)
 			err = dkc_op_pin(x->rq.decl, &op);
 		if (err)
 			return err;
-		rcu_read_lock();
-		decl = dkc_args_decl(dkc_deref(op->args, op->reg), decl);
-		rcu_read_unlock();
+		decl = dkc_args_decl(dkc_args_of(op), decl);
 	}
 	return extract_described(x, decl, false);
 }

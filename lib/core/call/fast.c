@@ -108,20 +108,13 @@ static __always_inline bool may_be_on_two_devices(const struct dk_obj *const *ob
 
 /*
  * True if the caller's declaration can pack the arguments for the function with an id below
- * @lowest, which is boxed or plain. The function then uses the description of the arguments in the
- * caller's declaration. So if dkc_args_decl() may prefer that of the definition, the call takes the
- * slow path.
+ * @lowest, which is boxed or plain.
  */
 static bool may_pack(const struct dk_call *c, const struct dkc_table *table, unsigned int id,
 		     u64 packed)
 {
-	const struct dkc_args *args;
-
-	if (id < DKC_ID_FIRST || !dkc_table_entry(table, id)->fn || (packed & DKC_DO_NOT_PACK) ||
-	    !READ_ONCE(dk_call_decl(c)->pack.fn))
-		return false;
-	args = dkc_deref(c->op->args, c->op->reg);
-	return !args || !args->decl.param || args->decl.sig_mark;
+	return id >= DKC_ID_FIRST && dkc_table_entry(table, id)->fn &&
+	       !(packed & DKC_DO_NOT_PACK) && READ_ONCE(dk_call_decl(c)->pack);
 }
 
 /* The other cases of dk__find(); noinline, so that dk__find() itself saves no registers. */
@@ -149,7 +142,7 @@ find_specially(struct dk_call *c, struct dk__slot slot, const struct dkc_table *
 	c->ks.bits = ks;
 	c->entry = dkc_table_entry(table, id);
 	entry = enter_entry(c, slot, table, at, packed_how(packed));
-	return packs && dk__is_entry(entry) ? &dk_call_decl(c)->pack : entry;
+	return packs && dk__is_entry(entry) ? READ_ONCE(dk_call_decl(c)->pack) : entry;
 }
 
 /*

@@ -159,23 +159,21 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args, const struct
 	return &args->decl;
 }
 
-/* The copy stays valid after the section: an operator is not freed while its call runs. */
-static const struct dkc_args *args_of_call(const struct dk_call *c)
+const struct dkc_args *dkc_args_of(const struct dk_op *op)
 {
-	const struct dk_frame *f = dk_call_frame(c);
 	const struct dkc_args *args;
 
-	if (f && f->boxed)
-		return f->args;
 	rcu_read_lock();
-	args = dkc_deref(c->op->args, c->op->reg);
+	args = dkc_deref(op->args, op->reg);
 	rcu_read_unlock();
 	return args;
 }
 
 const struct dk_op_decl *dk_call_described(const struct dk_call *c)
 {
-	return dkc_args_decl(args_of_call(c), dk_call_decl(c));
+	const struct dk_frame *f = dk_call_frame(c);
+
+	return dkc_args_decl(f && f->boxed ? f->args : dkc_args_of(c->op), dk_call_decl(c));
 }
 
 u64 dkc_sig_hash(const char *sig)

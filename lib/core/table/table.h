@@ -289,7 +289,7 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 
 /*
  * args.c: argument descriptions of definitions. The caller must hold the lock, except for
- * dkc_args_decl(). dkc_args_make() finds or makes the copy of a description, and sets *@out to NULL
+ * dkc_args_of() and dkc_args_decl(). dkc_args_make() finds or makes the copy of a description, and sets *@out to NULL
  * if no copy is needed. Then dkc_args_give() publishes the copy, or dkc_args_cancel() frees a new
  * copy.
  */
@@ -299,6 +299,8 @@ void dkc_args_give(struct dk_op *op, struct dkc_args *args);
 void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
 /* Frees all copies of an operator, after a grace period if they were @published. */
 void dkc_args_free(struct dk_op *op, bool published);
+/* Returns the last description, which stays valid as long as the operator, or NULL. */
+const struct dkc_args *dkc_args_of(const struct dk_op *op);
 /*
  * Returns the declaration that describes the arguments of a call through @decl: usually the one in
  * @args. Returns @decl if @args describes no arguments. Also returns @decl if both describe
