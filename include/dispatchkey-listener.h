@@ -62,7 +62,7 @@ struct dk_event {
  * @last: private: number of the last event delivered to it
  *
  * The caller provides the storage, which must stay valid until the listener is
- * unregistered.
+ * unregistered. Do not change the members while the listener is registered.
  */
 struct dk_listener {
 	__u32 size;
@@ -88,8 +88,8 @@ struct dk_listener {
  * addRegistrationListener() (SEMANTICS 8.1), which does not report functions.
  *
  * Context: Process context, may sleep. Not in the kernel module.
- * Return: 0, -EINVAL (size, no function), -EEXIST (registered), -ENOMEM,
- * -ESHUTDOWN.
+ * Return: 0, -EINVAL (size, no function), -EEXIST (registered in this or another registry,
+ * or still running), -ENOMEM, -ESHUTDOWN.
  */
 int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
 

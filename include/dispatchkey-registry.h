@@ -117,7 +117,9 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  *	waits for its calls
  *
  * The caller provides the storage, which must stay valid until the provider is
- * unregistered.
+ * unregistered. Do not change the members while the provider is registered: if @registry
+ * is changed, functions do not find the provider, and dk_provider_unregister() returns 0
+ * without unregistering it.
  */
 struct dk_provider {
 	__u32 size;

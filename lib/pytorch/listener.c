@@ -279,7 +279,8 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 
 	if (reg->shutdown)
 		return dkc_refuse(why, DK_WHY_SHUTDOWN, NULL);
-	if (ls && (is_listening(ls, l) || ls->running == l))
+	/* @inside is also set if @l is registered in, or still runs for, another registry */
+	if (READ_ONCE(l->inside) || (ls && is_listening(ls, l)))
 		return dkc_refuse(why, DK_WHY_LISTENING, NULL);
 	if (!ls) {
 		made = listeners_make(reg);

@@ -233,6 +233,22 @@ static void listener_may_outlive_its_registry(void)
 	CHECK_OK(dk_listener_unregister(&one.l));
 }
 
+/* A listener is in the list of one registry only. */
+static void listener_of_another_registry_is_refused(void)
+{
+	struct dk_registry *other = dk_registry_alloc(NULL, 0, &t_why);
+
+	t_open("v1", 0);
+	listen(&one);
+	one.l.registry = other;
+	CHECK_INT(dk_listener_register(&one.l, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_LISTENING);
+	one.l.registry = t_reg;
+	CHECK_OK(dk_listener_unregister(&one.l));
+	CHECK_OK(dk_registry_free(other, &t_why));
+	t_close();
+}
+
 static int refused;
 
 static void unregister_one(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -280,4 +296,5 @@ T_SUITE(listeners,
 	T(unregistered_listener_gets_no_event),
 	T(new_listener_gets_no_old_events),
 	T(listener_may_outlive_its_registry),
+	T(listener_of_another_registry_is_refused),
 	T(atomic_call_cannot_unregister_a_listener));
