@@ -134,11 +134,13 @@ int dk_library_unregister(struct dk_library *lib);
  * @decl: its declaration. The struct, its name and its schema are copied. Everything else
  *	to which it points must stay valid. A name or schema without a namespace gets the
  *	namespace of the library. If @decl->name is NULL, the name is taken from the schema
+ *	and ends before its parenthesis. A given name is not cut
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
  * @why: filled on failure; may be NULL
  *
- * In userspace the schema is parsed; on bare metal only its name is read.
+ * In userspace the schema is parsed, and @why has the column of an error in the given
+ * text. On bare metal only the name of the schema is read.
  *
  * Context: Process context, may sleep. Not in the kernel module.
  * Return:
@@ -176,8 +178,9 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  * dk_library_impl() - register a function
  * @lib: the library
  * @impl: the function. The struct is copied, and everything to which it points must stay
- *	valid. If the function has no key, the library's key is used. If the library has
- *	no key either, the function becomes the catch-all (SEMANTICS 7.1)
+ *	valid. A name without a namespace gets the namespace of the library. If the
+ *	function has no key, the library's key is used. If the library has no key either,
+ *	the function becomes the catch-all (SEMANTICS 7.1)
  * @h: set to a handle that unregisters the function; may be NULL
  * @why: filled on failure, and on success with reason OVERRIDE as in
  *	dk_impls_register(); may be NULL

@@ -52,7 +52,7 @@ static const char *schema_of(const struct dk_op_decl *decl)
 	return decl && decl->schema ? dkc_skip_space(decl->schema) : NULL;
 }
 
-/* Returns the length of a name, or of the name in a schema. */
+/* Returns the length of the name in a schema. */
 static size_t name_len(const char *text)
 {
 	size_t n = 0;
@@ -66,9 +66,10 @@ static size_t name_len(const char *text)
 
 /* Checks the members that entry_new() reads. dkc_register() checks the others later. */
 static int entry_check(const struct dkc_library *l, const struct dk_op_decl *decl,
-		       const struct dk_impl *impl, const char *name, struct dk_diag *why)
+		       const struct dk_impl *impl, const char *given, struct dk_diag *why)
 {
-	const char *end = ns_end(name), *schema = schema_of(decl);
+	const char *end = ns_end(given), *schema = schema_of(decl);
+	const char *name = end ? end + 2 : given;
 
 	if (impl && impl->size != sizeof(*impl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
@@ -76,13 +77,13 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 		return 0;
 	if (impl && impl->op && !dkc_decl_fits(impl->op))
 		return dkc_refuse(why, DK_WHY_ABI, "struct dk_op_decl");
-	if (!ns_fits(l, name))
-		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, name, l->pub);
+	if (!ns_fits(l, given))
+		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, given, l->pub);
 	if (schema && !ns_fits(l, schema))
 		return dkc_lib_refuse(why, DK_WHY_NAMESPACE, schema, l->pub);
 	/* the name consists only of a namespace */
-	if (!name_len(end ? end + 2 : name))
-		return dkc_lib_refuse(why, DK_WHY_BAD_NAME, name, l->pub);
+	if (!*name || *name == ' ' || *name == '(')
+		return dkc_lib_refuse(why, DK_WHY_BAD_NAME, given, l->pub);
 	return 0;
 }
 
@@ -119,7 +120,7 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 	*err = entry_check(l, decl, impl, name, why);
 	if (*err)
 		return NULL;
-	len = name_len(name);
+	len = decl && decl->name ? strlen(name) : name_len(name);
 	schema_len = schema ? strlen(schema) : 0;
 	if (inferred)
 		schema_len = len + strlen(inferred);
@@ -226,22 +227,30 @@ static int library_lock(struct dk_library *lib, struct dkc_provider **core,
 	return err;
 }
 
-/* Defines an operator. Its function, if any, is published in the same change. */
-static int entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
-		     bool inferred, struct dk_diag *why)
+/*
+ * Defines an operator. Its function, if any, is published in the same change. @given is the
+ * caller's declaration: e->decl is a copy.
+ */
+static int entry_def(struct dkc_entry *e, const struct dk_op_decl *given, unsigned int flags,
+		     bool has_impl, struct dk_diag *why)
 {
+	const char *schema = given->schema ? given->schema : e->impl.schema;
 	struct dkc_registration r = {
 		.prov = e->lib->prov, .decl = &e->decl, .flags = flags,
 		.impls = has_impl ? &e->impl : NULL, .n = has_impl, .why = why,
 	};
-	int err;
+	int err = 0;
 
 	/* without a schema, there must at least be a C signature that describes the arguments */
 	if (has_impl && !e->decl.schema && !e->decl.sig)
 		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
-	if (inferred && !e->decl.alias_analysis)
+	if (!given->schema && !e->decl.alias_analysis)
 		e->decl.alias_analysis = DK_ALIAS_CONSERVATIVE;
-	err = dkc_register(&r);
+	/* for the column in the message: in e->decl, a namespace may precede the text */
+	if (schema)
+		err = dkc_schema_check(schema, why);
+	if (!err)
+		err = dkc_register(&r);
 	e->block = r.block;
 	return err;
 }
@@ -293,7 +302,7 @@ static int library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 	if (e && impl)
 		err = entry_key(e, why);
 	if (!err)
-		err = entry_def(e, flags, impl, !decl->schema, why);
+		err = entry_def(e, decl, flags, impl, why);
 	if (!err)
 		e->defines = true;
 	entry_end(core->reg, e, h, err);

@@ -117,6 +117,37 @@ static void library_is_registered_again(void)
 	close();
 }
 
+/*
+ * A name is used as it is, as by dk_op_define(): it may contain a parenthesis, and is refused if it
+ * contains a space. Only the name of a schema ends before these.
+ */
+static void library_does_not_cut_names(void)
+{
+	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl decl = t_decl("op"), cut = t_decl("op(x)"), wrong = t_decl("op ");
+	struct dk_impl one = t_impl(&decl, DK_CPU, 1), two = t_impl(&cut, DK_CPU, 2);
+	struct dk_impl three = t_impl(&wrong, DK_CPU, 3);
+
+	open();
+	CHECK_OK(dk_library_register(&def, &t_why));
+	CHECK_OK(dk_library_def(&def, &decl, 0, NULL, &t_why));
+	CHECK_OK(dk_library_impl(&def, &one, NULL, &t_why));
+	CHECK_OK(dk_library_impl(&def, &two, NULL, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_OK(dk_library_def(&def, &cut, 0, NULL, &t_why));
+	CHECK_STR(route_label_of("ns::op"), "f1");
+	CHECK_STR(route_label_of("ns::op(x)"), "f2");
+	CHECK_INT(dk_library_impl(&def, &three, NULL, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_NAME);
+	CHECK_INT(dk_library_def(&def, &wrong, 0, NULL, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_NAME);
+	decl.name = NULL;
+	decl.schema = " named (Tensor x) -> ()";
+	CHECK_OK(dk_library_def(&def, &decl, 0, NULL, &t_why));
+	CHECK_STR(route_label_of("ns::named"), "-ENOSYS");
+	close();
+}
+
 static void fallbacks(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_IMPL, "_", DK_AUTOGRAD);
@@ -459,4 +490,5 @@ T_SUITE(library,
 	T(namespaces_with_a_common_beginning),
 	T(function_keeps_its_signature), T(class_of_a_held_operator_is_fixed),
 	T(schema_mismatch_is_refused),
+	T(library_does_not_cut_names),
 	T(white_space_before_a_schema));

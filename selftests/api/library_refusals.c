@@ -96,6 +96,7 @@ static void refused_definitions(void)
 {
 	struct dk_op_decl new = t_decl("new"), bad;
 	struct dk_impl fn = t_impl(&new, DK_CPU, 1), other = t_impl(&r_other_sig, DK_CPU, 1);
+	struct dk_impl infer = fn;
 	struct dk_handle h = { NULL };
 
 	open();
@@ -122,11 +123,16 @@ static void refused_definitions(void)
 	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME,
 		"r::old vs r::new");
 	bad.schema = "new";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA, "r::new");
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA,
+		T_KERNEL ? "r::new" : "column 4: the end instead of \"(\"");
+	/* the columns are those of the given text, which has no namespace */
 	if (!T_KERNEL) {
-		bad.schema = "new(Tensor) -> ()";
+		bad.schema = "  new(Tensor) -> ()";
 		REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA,
-			"column 14: \")\" instead of the argument's name");
+			"column 13: \")\" instead of the argument's name");
+		infer.schema = "(Tensor) -> ()";
+		REFUSED(dk_library_def_impl(&def, &new, 0, &infer, &h, &t_why), EINVAL,
+			SCHEMA, "column 8: \")\" instead of the argument's name");
 	}
 	/* refuses: dk_library_def EEXIST DEFINED */
 	bad = t_decl("def");
