@@ -113,6 +113,8 @@ static void names_of_keys_are_refused(void)
 		"Autograd", "autograd", "Sparse", "Dense", "cpu", "CPUBit",
 		"AutogradCPU", "Undefined", "CompositeImplicitAutograd", "Tracer",
 		"PrivateUse1", "Autocast", "DefaultBackend",
+		/* other names that only parsers know, and bits */
+		"autocast", "catchall", "CPUTENSORID", "cpubit", "InvalidBIT",
 		/* AutogradOther and AutogradFunctionality are keys */
 		"Other", "functionality",
 	};

@@ -47,8 +47,8 @@ static noinline bool name_taken(const struct dk_registry *reg, const char *name)
 		if (dkc_strcaseeq(buf, name))
 			return true;
 	}
-	return backend_named(reg, name, false) || !dk_key_parse(l, name, 0, &key, NULL) ||
-	       !dk_backend_bit_parse(l, name, &key, NULL) || dkc_strcaseeq(name, "privateuseone");
+	return dkc_name_parses(l, name) || !dk_key_parse(l, name, 0, &key, NULL) ||
+	       dkc_strcaseeq(name, "privateuseone");
 }
 
 /* True if @name ends in @end. Sets *@kept to the length of the part before. */

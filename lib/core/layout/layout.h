@@ -133,6 +133,8 @@ const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f);
 unsigned int dkc_find_name(const char *const *names, unsigned int n, const char *name);
 /* Finds a key by its name in PyTorch's source. */
 bool __must_check dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
+/* True if @name is, in upper or lower case, the name of a backend or bit, or an alias of a key. */
+bool __must_check dkc_name_parses(const struct dk_layout *l, const char *name);
 /* Accepts only the names that PyTorch's own parser accepts, and no private names of backends. */
 bool __must_check dkc_key_parse_strict(const struct dk_layout *l, const char *name,
 				       unsigned int *key);

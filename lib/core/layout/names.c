@@ -95,11 +95,13 @@ static bool find_key(const struct dk_layout *l, const char *name,
 	return true;
 }
 
+typedef bool (*same_fn)(const char *a, const char *b);
+
 /*
  * Returns the printed name for a name that is only a second enumerator of the key in PyTorch's
  * source, or NULL. Later versions of PyTorch than 1.12 neither print nor parse such names.
  */
-static const char *enumerator_alias(const char *name)
+static const char *enumerator_alias(const char *name, same_fn same)
 {
 	static const char *const other_names[][2] = {
 		{ "CatchAll", "Undefined" },
@@ -114,7 +116,7 @@ static const char *enumerator_alias(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(other_names); i++)
-		if (dkc_streq(other_names[i][0], name))
+		if (same(other_names[i][0], name))
 			return other_names[i][1];
 	return NULL;
 }
@@ -138,7 +140,8 @@ void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from, cons
 static bool parse_key(const struct dk_layout *l, const char *name,
 		      unsigned int flags, unsigned int *key)
 {
-	const char *alias = flags & DK_PARSE_STRICT ? NULL : enumerator_alias(name);
+	const char *alias = flags & DK_PARSE_STRICT ? NULL :
+			    enumerator_alias(name, dkc_streq);
 	char buf[DK_NAME_MAX];
 
 	l = dkc_layout(l);
@@ -154,19 +157,24 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 	return find_key(l, buf, flags, key);
 }
 
-static bool parse_backend(const struct dk_layout *l, const char *name, unsigned int *backend)
+/* Returns a negative number if there is no backend with this name. */
+static int parse_backend(const struct dk_layout *l, const char *name, same_fn same)
 {
 	char buf[DK_NAME_MAX];
-	unsigned int b;
+	int b;
 
 	l = dkc_layout(l);
-	for (b = 0; b <= l->nb; b++)
-		if (dkc_streq(l->backend_bits[b], name) ||
-		    dkc_streq(join(buf, l->backend_names[b], "Bit"), name) ||
-		    (b && dkc_streq(l->backend_names[b], name)))
-			break;
-	*backend = b;
-	return b <= l->nb;
+	for (b = 0; b <= (int)l->nb; b++)
+		if (same(l->backend_bits[b], name) ||
+		    same(join(buf, l->backend_names[b], "Bit"), name) ||
+		    (b && same(l->backend_names[b], name)))
+			return b;
+	return -1;
+}
+
+bool dkc_name_parses(const struct dk_layout *l, const char *name)
+{
+	return enumerator_alias(name, dkc_strcaseeq) || parse_backend(l, name, dkc_strcaseeq) >= 0;
 }
 
 bool dkc_key_parse_strict(const struct dk_layout *l, const char *name, unsigned int *key)
@@ -191,11 +199,12 @@ int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags
 int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
 			 unsigned int *backend, struct dk_diag *why)
 {
-	unsigned int b;
+	int b;
 
 	if (!name)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "name");
-	if (!parse_backend(l, name, &b))
+	b = parse_backend(l, name, dkc_streq);
+	if (b < 0)
 		return dkc_refuse(why, DK_WHY_PARSE_BACKEND, name);
 	*backend = b;
 	return dkc_accept(why);
@@ -260,6 +269,7 @@ static bool parse_hex(const char *digits, u64 *bits)
 static bool parse_word(const struct dk_layout *l, const char *word, u64 *bits)
 {
 	unsigned int n;
+	int b;
 
 	if (word[0] == '0' && (word[1] == 'x' || word[1] == 'X'))
 		return parse_hex(word + 2, bits);
@@ -267,9 +277,10 @@ static bool parse_word(const struct dk_layout *l, const char *word, u64 *bits)
 		*bits = dk_key_set(l, n).bits;
 		return dk_key_kind(l, n) != DK_KIND_ALIAS;
 	}
-	if (!parse_backend(l, word, &n))
+	b = parse_backend(l, word, dkc_streq);
+	if (b < 0)
 		return false;
-	*bits = dkc_backend_bit(n);
+	*bits = dkc_backend_bit(b);
 	return true;
 }
 
