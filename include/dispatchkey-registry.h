@@ -105,8 +105,8 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * @size: sizeof(struct dk_provider)
  * @abi: DK_ABI_VERSION
  * @layout: name of the layout of the provider's keys
- * @name: human-readable name, 1 to 127 bytes of UTF-8 without spaces, control or
- *	bidirectional characters
+ * @name: human-readable name, 1 to 127 bytes of UTF-8 without ASCII spaces, line
+ *	separators, control or bidirectional characters
  * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
  * @owner: the module or, in userspace, the program or shared object. When the owner is

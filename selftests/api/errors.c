@@ -264,6 +264,8 @@ static void misleading_names_are_refused(void)
 		"a\x01", "\x1b[2J", "a\x7f", "a\xc2\x80", "\xc2\x9fz", "a\xd8\x9c",
 		"a\xe2\x80\x8e", "a\xe2\x80\x8f", "a\xe2\x80\xaa", "a\xe2\x80\xaez",
 		"a\xe2\x81\xa6", "a\xe2\x81\xa9",
+		/* separators of lines and paragraphs */
+		"a\xe2\x80\xa8", "a\xe2\x80\xa9",
 		/*
 		 * invalid UTF-8: single bytes, truncated sequences, overlong sequences, a
 		 * surrogate, and code points beyond the last one
@@ -273,7 +275,7 @@ static void misleading_names_are_refused(void)
 	};
 	static const char *const good[] = {
 		"r::\xc2\xa0", "r::\xd8\x9b", "r::\xe2\x80\x8d", "r::\xe2\x80\x90",
-		"r::\xe2\x80\xa9", "r::\xe2\x80\xaf", "r::\xe2\x81\xa5", "r::\xe2\x81\xaa",
+		"r::\xe2\x80\xa7", "r::\xe2\x80\xaf", "r::\xe2\x81\xa5", "r::\xe2\x81\xaa",
 		"r::\xf0\x9f\x9a\x80", "r::\xf4\x8f\xbf\xbf",
 	};
 	struct dk_op_decl decl = r_new;

@@ -127,14 +127,17 @@ bool dkc_word_ok(const char *s, size_t n)
 	return n && n <= 56 && !(s[0] == '0' && dkc_lower(s[1]) == 'x');
 }
 
-/* True for blanks, control characters, and characters that change the direction of text. */
+/*
+ * True for spaces of ASCII, control characters, separators of lines and paragraphs, and characters
+ * that change the direction of text.
+ */
 static bool is_refused(u32 c)
 {
 	static const struct {
 		u32 first, last;
 	} refused[] = {
 		{ 0, ' ' }, { 0x7f, 0x9f }, { 0x61c, 0x61c }, { 0x200e, 0x200f },
-		{ 0x202a, 0x202e }, { 0x2066, 0x2069 },
+		{ 0x2028, 0x202e }, { 0x2066, 0x2069 },
 	};
 	unsigned int i;
 
