@@ -30,7 +30,8 @@ enum dk_hook_kind {
  * struct dk_hook_info - a call, as passed to hooks
  * @size: sizeof(struct dk_hook_info)
  * @kind: of enum dk_hook_kind
- * @depth: nesting depth: the number of enclosing calls that began while hooks were registered
+ * @depth: nesting depth: the number of enclosing calls that began while hooks were registered.
+ *	Calls at a given key (dk_call_enter_key()), which run no hooks, do not count
  * @key: the key by which the call was routed
  * @ks: its effective keyset
  * @name: name of the operator
