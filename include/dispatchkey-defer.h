@@ -67,7 +67,7 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * the child has no deferred calls.
  *
  * Context: Inside the function. In the kernel any context in which the operator may
- * be called; in userspace also a signal handler.
+ * be called; in userspace also a signal handler, except that of SIGTRAP.
  * Return: 0, -EINVAL if @token is NULL or not initialized, or -EBUSY if a call was deferred
  * with @token and is not completed. If @token was initialized again by mistake, the result may
  * be 0 instead of -EBUSY. After an error, @c ends when its function returns, as usual. A
@@ -85,7 +85,8 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  * May run before the function of the call has returned.
  *
  * Context: In the kernel any except NMI, including hard interrupts. In userspace any
- * thread, and signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
+ * thread, and signal handlers except that of SIGTRAP. On bare metal also interrupt handlers,
+ * after dk_bare_interrupts().
  * Return: 0, or -EINVAL if no call is deferred with @token: @token is NULL, the call is
  * completed already, or the parent process deferred the call before a fork(). Complete
  * each call only once. If @token is in use for a new call, a second completion of the old
