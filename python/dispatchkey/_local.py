@@ -111,8 +111,10 @@ class Guard:
         A coroutine or a generator runs after the call that makes it, so fn must not be a
         function that returns one.
         """
-        if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn) or \
-                inspect.isasyncgenfunction(fn):
+        of_type = getattr(type(fn), "__call__", None)   # of an object that is no function
+        if any(is_late(f) for f in (fn, of_type) for is_late in (
+                inspect.iscoroutinefunction, inspect.isgeneratorfunction,
+                inspect.isasyncgenfunction)):
             raise TypeError("a guard cannot decorate a generator or an async function, which "
                             "runs after its call has returned: use `with` inside it, around "
                             "code that neither yields nor awaits")

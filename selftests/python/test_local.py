@@ -47,7 +47,11 @@ def test_what_runs_after_its_call_cannot_be_decorated():
     async def async_generator():
         yield
 
-    for fn in (coroutine, generator, async_generator):
+    class Late:
+        async def __call__(self):
+            pass
+
+    for fn in (coroutine, generator, async_generator, Late()):
         with pytest.raises(TypeError, match="a guard cannot decorate a generator or an async fun"):
             dk.include("Tracer")(fn)
 
