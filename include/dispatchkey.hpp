@@ -127,7 +127,7 @@ struct keyset {
 	constexpr keyset(dk_key key) : bits(detail::key_bits(key)) {}
 	/* only the backend's bit, which is not a key */
 	constexpr explicit keyset(dk_backend backend)
-		: bits(backend ? DK_BACKEND_BIT(backend) : 0) {}
+		: bits(backend - 1u < DK_NUM_BACKENDS ? DK_BACKEND_BIT(backend) : 0) {}
 	constexpr keyset(std::initializer_list<dk_key> keys)
 	{
 		for (dk_key key : keys)
@@ -1438,7 +1438,7 @@ template <class F, class... A> constexpr bool is_for()
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
-	/* one byte more than the longest label, so that the library rejects a longer text */
+	/* a longer text is cut off; texts print the whole label */
 	char label[DK_NAME_MAX + 1] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
