@@ -199,7 +199,7 @@ extern const struct dk_local dk_local_default;
 	X(BAD_KEY, EINVAL, "no dispatch key of this layout has this number") \
 	X(BAD_BACKEND, EINVAL, "no backend of this layout has this number") \
 	X(NOT_RUNTIME_KEY, EINVAL,					\
-	  "a backend fallback needs a runtime key or an alias key")	\
+	  "a backend fallback needs a runtime key other than Undefined, or an alias key")	\
 	X(BUILDING_BLOCK, EINVAL,					\
 	  "a building block needs a backend or a device: use a key such as CPU") \
 	X(TABLE_SIZE, ENOSPC, "an array has at most 524288 functions")	\

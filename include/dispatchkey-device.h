@@ -311,8 +311,8 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  * * -EINVAL: there is no such backend
  * * -ENOMEM: there is no memory; nothing has changed
  * * -ECANCELED: as dk_device_set_online()
- * * -EDEADLK: called from inside a function at one of the backend's keys, or from an
- *   atomic call
+ * * -EDEADLK: called from inside a function at one of the backend's keys, a hook, an
+ *   atomic call or, in userspace, a read-side critical section of liburcu-bp
  * * -ESHUTDOWN
  */
 DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backend,

@@ -179,7 +179,7 @@ extern const __u8 dk__places[DK_NUM_BACKENDS][64];
  * struct dk_call - a call in progress; the first argument of its function
  * @ks: the effective keyset. To redispatch, pass a part of it
  *
- * The other members are private; dk_call_decl() returns the operator. Valid until
+ * The other members are private; dk_call_decl() returns the declaration. Valid until
  * the function returns.
  */
 struct dk_call {

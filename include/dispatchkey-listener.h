@@ -105,8 +105,8 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * provider that @listener->notify unregisters or drains.
  *
  * Context: Process context, sleeps until the listener has returned. Not in the kernel module.
- * Return: 0, or -EDEADLK from inside the listener, a hook or, on bare metal, an atomic
- * call.
+ * Return: 0, or -EDEADLK from inside the listener, a hook, in userspace a read-side critical
+ * section of liburcu-bp or, on bare metal, an atomic call.
  */
 int dk_listener_unregister(struct dk_listener *listener);
 

@@ -362,7 +362,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
 int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
 
 /**
- * dk_op_is_served() - whether the published table has a function for this key
+ * dk_op_is_served() - whether the published table has a function or fallthrough for this key
  * @op: the operator
  * @key: a runtime key; a building block stands for the runtime key of its first
  *	backend

@@ -221,8 +221,8 @@ static void describe_other_thread(const struct dkc_inside *in, char *text, size_
 }
 
 /*
- * Formats the message for a slot, unless the slot is free or its thread has ended. Called with the
- * lock held.
+ * Formats the message for a slot, unless the slot is free or the record that had it was freed.
+ * Called with the lock held.
  */
 static void describe_slot(const void *const *slot, char *text, size_t size)
 {
