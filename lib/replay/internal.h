@@ -63,7 +63,7 @@ struct dk_replay_verb {
 char *dk_replay_word(char **rest);
 int dk_replay_words(struct dk_replay *r, const struct dk_replay_verb *v,
 		    char *rest, struct dk_replay_words *w);
-/* Refuses a line with a quote that has no end. Called before dk_replay_word(). */
+/* Refuses a line with a quote that has no end, or with an empty word. Precedes dk_replay_word(). */
 int dk_replay_check_quotes(struct dk_replay *r, const char *s);
 /* Refuses a line that is too long, is not UTF-8 or has control characters. */
 int dk_replay_check_line(struct dk_replay *r, const char *line, size_t len);

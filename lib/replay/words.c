@@ -155,6 +155,16 @@ char *dk_replay_word(char **rest)
 	return *word ? word : NULL;
 }
 
+/* True for a word that has nothing between its quotes, nor after them. */
+static bool is_empty(const char *s, size_t len)
+{
+	while (len > 1 && is_quote(*s) && s[1] == *s) {
+		s += 2;
+		len -= 2;
+	}
+	return !len;
+}
+
 int dk_replay_check_quotes(struct dk_replay *r, const char *s)
 {
 	size_t len;
@@ -166,6 +176,9 @@ int dk_replay_check_quotes(struct dk_replay *r, const char *s)
 		if (*s && !len)
 			return dk_replay_refuse(r, -EINVAL, "this word has no closing quote", s,
 						dk_replay_len(s));
+		/* dk_replay_word() would return it as the end of the command */
+		if (*s && is_empty(s, len))
+			return dk_replay_refuse(r, -EINVAL, "empty word", s, len);
 	}
 	return 0;
 }

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=257
+planned=263
 count=0
 failed=0
 
@@ -681,6 +681,15 @@ refused "this word has no closing quote: 'a::b" "op 'a::b"
 refused "this word has no closing quote: 'it'\"s two words" "op -s 'it'\"s two words"
 refused "this word has no closing quote: \"CPU" "call a::b CPU \"CPU"
 refused "this word has no closing quote: 'c" "or DispatchKeySet(CPU, 'b) 'c"
+refused "empty word: ''" "key CPU '' junk"
+refused "empty word: \"\"" "check \"\" nosuch"
+refused "empty word: ''\"\"" "call a::b CPU ''\"\" CUDA"
+refused "empty word: ''" "op -s '' a::b"
+refused "empty word: ''" "'' key CPU"
+echo "> parse ''CPU" >"$tmp/in"
+golden "transcript: a word may begin with an empty quoted part" replay "$tmp/in" <<END
+CPU
+END
 refused "could not parse dispatch key: it's" "key it's"
 refused "could not parse keyset: 'b" "or DispatchKeySet(CPU, 'b) CPU"
 refused "could not parse keyset: Foo" "keyset CPU|Foo"
