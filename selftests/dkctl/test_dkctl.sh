@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=263
+planned=265
 count=0
 failed=0
 
@@ -577,6 +577,14 @@ printf '> kye\nerror\n> key Foo\nerror: could not\n' >"$tmp/in.dkt"
 run replay "$tmp/in.dkt"
 [ $status = 0 ] && [ ! -s "$tmp/err" ]
 result $? "replay reports no error that the transcript expects"
+printf '> "op" a::b\n> "op" a::b\n' >"$tmp/in.dkt"
+run replay "$tmp/in.dkt"
+[ $status = 0 ] && grep -q ':2: the operator is defined already: ' "$tmp/err"
+result $? "replay knows a command in quotes"
+printf "> 'kye' CPU\n" >"$tmp/in.dkt"
+run replay "$tmp/in.dkt"
+[ $status = 2 ] && grep -q ':1: unknown command: kye; did you mean "key"?$' "$tmp/err"
+result $? "replay reports an unknown command in quotes"
 printf 'key CPU\nkye CPU\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ $? = 2 ] && grep -q '^dkctl: standard input:2: unknown command: kye' "$tmp/err"
 result $? "an unknown command from a pipe gives a failure status"

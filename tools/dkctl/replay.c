@@ -202,25 +202,12 @@ static struct dk_replay *begin(struct session *s)
 
 /* ---- refusals ------------------------------------------------------------- */
 
-static bool is_command(const char *line)
-{
-	const struct dk_replay_command *c;
-	size_t len;
-	unsigned int i;
-
-	line += strspn(line, " \t");
-	len = strcspn(line, " \t");
-	for (i = 0; (c = dk_replay_command(i)); i++) {
-		if (is_word(line, len, c->name))
-			return true;
-	}
-	return !len;
-}
+static const char unknown_command[] = "unknown command: ";
 
 /* Keeps a refusal until the next line shows whether the transcript expects it. */
-static void keep_refusal(struct session *s, const char *line)
+static void keep_refusal(struct session *s)
 {
-	s->is_unknown = !is_command(line);
+	s->is_unknown = !strncmp(s->refusal, unknown_command, sizeof(unknown_command) - 1);
 	/* --transcript prints the command above the answer */
 	if (s->is_unknown || !(s->q->options & OPTION_TRANSCRIPT))
 		s->refused_line = s->line;
@@ -229,13 +216,12 @@ static void keep_refusal(struct session *s, const char *line)
 /* Reports a kept refusal unless the transcript expects it. @next is the next line, or NULL. */
 static void report_refusal(struct session *s, const char *next)
 {
-	static const char unknown[] = "unknown command: ";
 	const char *hint = "";
 	struct suggestion near;
 
 	if (s->refused_line && !(next && !strncmp(next, "error", 5))) {
-		if (s->is_unknown && !strncmp(s->refusal, unknown, sizeof(unknown) - 1)) {
-			suggest_begin(&near, s->refusal + sizeof(unknown) - 1);
+		if (s->is_unknown) {
+			suggest_begin(&near, s->refusal + sizeof(unknown_command) - 1);
 			suggest_commands(&near);
 			hint = suggest_end(&near) ? near.best : "";
 		}
@@ -280,7 +266,7 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 		if (s->has_help && session_is_quit(command))
 			break;
 		if (session_run_command(s, r, command, len - (size_t)(command - line)))
-			keep_refusal(s, command);
+			keep_refusal(s);
 		commands++;
 	}
 	/* errno, not ferror(): read_line() may also have failed to allocate memory */
