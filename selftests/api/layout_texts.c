@@ -287,6 +287,31 @@ static void size_of_a_text_is_limited(void)
 	dk_layout_free(l);
 }
 
+/* Checks that a walk finds the entries 1 to @n of @ks, and then ends. */
+static void walk(const struct dk_layout *l, struct dk_keyset ks, unsigned int n)
+{
+	unsigned int i, slot = 0;
+
+	for (i = 1; i <= n; i++) {
+		slot = dk_keyset_next(l, ks, slot);
+		CHECK_INT(slot, i);
+	}
+	CHECK_INT(dk_keyset_next(l, ks, slot), 0);
+}
+
+static void set_of_64_functionalities_has_an_end(void)
+{
+	struct dk_layout *l = dk_layout_parse("layout flat\nfunctionalities Undefined "
+					      SIXTEEN("F") SIXTEEN("G") SIXTEEN("H")
+					      EIGHT("I") "J1 J2 J3 J4 J5 J6 J7", &t_why);
+
+	if (!CHECK(l))
+		return;
+	CHECK_INT(dk_layout_functionalities(l), 64);
+	walk(l, dk_layout_full(l), 63);
+	dk_layout_free(l);
+}
+
 /* A layout with 250 entries: 16 backends, 15 keys for each of them, and 10 other keys. */
 #define LARGE(more)							\
 	"layout large\nbackends CPU PrivateUse1 " EIGHT("B") "C1 C2 C3 C4 C5 C6\n" \
@@ -468,6 +493,7 @@ T_SUITE(layout_texts,
 	T(below_uses_the_layout_of_the_registry),
 	T(invalid_texts_are_refused),
 	T(size_of_a_text_is_limited),
+	T(set_of_64_functionalities_has_an_end),
 	T(tables_have_at_most_250_entries),
 	T(layout_names_are_unique),
 	T(lists_are_printed_in_short_lines),

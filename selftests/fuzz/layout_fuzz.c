@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Prints an accepted layout, parses the text, and prints the result. Both texts must be equal. */
+/*
+ * Prints an accepted layout, parses the text, and prints the result. Both texts must be equal. Also
+ * walks the set of all keys, which must find each entry once.
+ */
 #include "fuzz.h"
 
 static char *describe(const struct dk_layout *l)
@@ -10,6 +13,17 @@ static char *describe(const struct dk_layout *l)
 	REQUIRE(text);
 	REQUIRE(dk_layout_describe(l, text, size) == size - 1);
 	return text;
+}
+
+static void walk(const struct dk_layout *l)
+{
+	unsigned int slot = 0, n;
+
+	for (n = 1; n < dk_layout_entries(l); n++) {
+		slot = dk_keyset_next(l, dk_layout_full(l), slot);
+		REQUIRE(slot == n);
+	}
+	REQUIRE(!dk_keyset_next(l, dk_layout_full(l), slot));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -25,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(again);
 	second = describe(again);
 	REQUIRE(!strcmp(first, second));
+	walk(l);
 	free(first);
 	free(second);
 	dk_layout_free(again);

@@ -79,7 +79,8 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks, unsi
 		if (rest)
 			return slot + 1 + __ffs64(rest);
 	}
-	rest = functionalities >> (f + 1) << (f + 1);
+	/* not a shift by f + 1, which is 64 for the last of 64 functionalities */
+	rest = functionalities & ~1ULL << f;
 	if (!backends)
 		rest &= ~l->per_backend;
 	if (!rest)
