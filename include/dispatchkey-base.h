@@ -168,7 +168,8 @@ extern const struct dk_local dk_local_default;
 	X(LAYOUT_SIZE, EINVAL,						\
 	  "a layout has at most 16 backends, 8 alias keys, and 64 backends plus functionalities") \
 	X(LAYOUT_BLOCK, EINVAL,						\
-	  "Undefined and the last functionality cannot be building blocks") \
+	  "Undefined, the last functionality and, with tables, AutogradOther and " \
+	  "AutogradNestedTensor cannot be building blocks")		\
 	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\
 	X(NO_SETS, EOPNOTSUPP,						\
 	  "the alias sets and maps of this layout are not known")	\

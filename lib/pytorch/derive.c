@@ -308,26 +308,32 @@ const char *dkc_layout_unknown_alias(const struct dk_layout *l)
 }
 
 /*
- * Returns a name that the layout must have but lacks: of a role or an alias key. Only the alias key
- * FuncTorchBatchedDecomposition may be missing.
+ * Checks the names that a layout with tables must have, of roles and of alias keys. Only the alias
+ * key FuncTorchBatchedDecomposition may be missing.
  */
-const char *dkc_layout_missing_name(const struct dk_layout *l)
+enum dk_reason dkc_layout_check_tables(const struct dk_layout *l, const char **name)
 {
+	const u32 blocks = 1 << DKC_ROLE_DENSE | 1 << DKC_ROLE_AUTOGRAD;
+	/* the tables have a single entry for each of these */
+	const u32 single = 1 << DKC_ROLE_AUTOGRAD_OTHER | 1 << DKC_ROLE_AUTOGRAD_NESTED;
 	unsigned int i, a, f;
 
 	for (i = 0; i < DKC_NUM_ROLES; i++) {
-		f = dkc_find_functionality(l, role_names[i]);
-		if (!f || ((i == DKC_ROLE_DENSE || i == DKC_ROLE_AUTOGRAD) &&
-			   !dkc_is_per_backend(l, f)))
-			return role_names[i];
+		*name = role_names[i];
+		f = dkc_find_functionality(l, *name);
+		if (!f || (blocks >> i & 1 && !dkc_is_per_backend(l, f)))
+			return DK_WHY_LAYOUT_LACKS;
+		if (single >> i & 1 && dkc_is_per_backend(l, f))
+			return DK_WHY_LAYOUT_BLOCK;
 	}
 	/* in reverse order, so that a missing Autograd is reported first */
 	for (a = DKC_NUM_ALIASES; a--; ) {
 		for (i = 0; i < l->num_aliases; i++)
 			if (dkc_streq(l->alias_names[i], alias_rules[a].name))
 				break;
+		*name = alias_rules[a].name;
 		if (i == l->num_aliases && a != DKC_ALIAS_BATCHED)
-			return alias_rules[a].name;
+			return DK_WHY_LAYOUT_LACKS;
 	}
-	return NULL;
+	return DK_WHY_NONE;
 }

@@ -285,7 +285,8 @@ static int read_line(struct reader *r)
 static int check(struct reader *r)
 {
 	struct dk_layout *l = r->l;
-	const char *missing, *unknown;
+	const char *name, *unknown;
+	enum dk_reason reason;
 
 	if (!l->nb && (l->per_backend || l->has_legacy))
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "backends");
@@ -299,9 +300,9 @@ static int check(struct reader *r)
 	if (dkc_is_per_backend(l, l->nf - 1))
 		return refuse(r, DK_WHY_LAYOUT_BLOCK,
 			      l->functionality_names[l->nf - 1]);
-	missing = l->has_sets ? dkc_layout_missing_name(l) : NULL;
-	if (missing)
-		return refuse(r, DK_WHY_LAYOUT_LACKS, missing);
+	reason = l->has_sets ? dkc_layout_check_tables(l, &name) : DK_WHY_NONE;
+	if (reason)
+		return refuse(r, reason, name);
 	unknown = l->has_sets ? dkc_layout_unknown_alias(l) : NULL;
 	return unknown ? refuse(r, DK_WHY_LAYOUT_WORD, unknown) : 0;
 }

@@ -43,8 +43,11 @@ bool dkc_has_word(const char *list, const char *word);
 void dkc_layout_derive(struct dk_layout *l);
 /* Computes the entries of a trimmed table. */
 void dkc_layout_trim(struct dk_layout *l);
-/* Returns a name that @l lacks, but that every layout with tables must have; NULL if none. */
-const char *dkc_layout_missing_name(const struct dk_layout *l);
+/*
+ * Returns why @l cannot have tables, and sets @name to the name that it lacks, or that must not be
+ * a building block.
+ */
+enum dk_reason dkc_layout_check_tables(const struct dk_layout *l, const char **name);
 /* Returns the name of an alias key that no rule for tables uses, or NULL. */
 const char *dkc_layout_unknown_alias(const struct dk_layout *l);
 /* Looks up the set of dk_constant_set(). Returns 0, or the reason why there is no result. */

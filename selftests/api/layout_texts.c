@@ -251,6 +251,15 @@ static void invalid_texts_are_refused(void)
 		DK_WHY_LAYOUT_BLOCK, "line 3: Dense");
 	refused("layout x\nbackends CPU\nfunctionalities Undefined* Dense* X",
 		DK_WHY_LAYOUT_BLOCK, "line 3: Undefined*");
+	/* a table has one entry for each of these keys */
+	refused(SMALL_HEAD "functionalities Undefined Dense* NestedTensor* BackendSelect "
+		"ADInplaceOrView AutogradOther* AutogradFunctionality* AutogradNestedTensor "
+		"PythonDispatcher\n" SMALL_ALIASES "tables",
+		DK_WHY_LAYOUT_BLOCK, "line 5: AutogradOther");
+	refused(SMALL_HEAD "functionalities Undefined Dense* NestedTensor* BackendSelect "
+		"ADInplaceOrView AutogradOther AutogradFunctionality* AutogradNestedTensor* "
+		"PythonDispatcher\n" SMALL_ALIASES "tables",
+		DK_WHY_LAYOUT_BLOCK, "line 5: AutogradNestedTensor");
 }
 
 #define EIGHT(x)	x "1 " x "2 " x "3 " x "4 " x "5 " x "6 " x "7 " x "8 "
