@@ -262,7 +262,10 @@ static void derive_maps(struct dk_layout *l)
 	l->from_autograd = l->backend_mask & ~l->other_autograd & ~backend_set(l, "MTIA");
 }
 
-/* Computes the entries of a trimmed table, from their keys: SEMANTICS 1.8. */
+/*
+ * Computes the entries of a trimmed table, from their keys: SEMANTICS 1.8. An entry serves one key,
+ * so a building block with the name of such a key has none.
+ */
 void dkc_layout_trim(struct dk_layout *l)
 {
 	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
@@ -275,7 +278,7 @@ void dkc_layout_trim(struct dk_layout *l)
 	l->trimmed_backend = dkc_find_backend(l, "CPU");
 	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++) {
 		l->trimmed_slot[i] = DKC_MAX_ENTRIES;
-		if (!dkc_find_key(l, keys[i], &key))
+		if (!dkc_find_key(l, keys[i], &key) || dk_is_per_backend(l, key))
 			continue;
 		l->trimmed_slot[i] = dk_key_slot(l, key);
 		l->trimmed_entry[dk_key_functionality(l, key)] = i;

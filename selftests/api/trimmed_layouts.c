@@ -9,10 +9,11 @@
 /*
  * A user's layout with two backends. The numbers of its keys are not those of any PyTorch release.
  */
-#define OWN								\
+#define OWN		OWN_WITH("Sparse*")
+#define OWN_WITH(sparse)						\
 	"layout own+trimmed\n"						\
 	"backends CUDA CPU\n"						\
-	"functionalities Undefined Dense* Sparse* BackendSelect ADInplaceOrView " \
+	"functionalities Undefined Dense* " sparse " BackendSelect ADInplaceOrView " \
 	"AutogradOther AutogradFunctionality* AutogradNestedTensor NestedTensor* " \
 	"Tracer PythonDispatcher\n"					\
 	"aliases Autograd CompositeImplicitAutograd "			\
@@ -283,6 +284,32 @@ out:
 	dk_layout_free(own);
 }
 
+/* The table's entry for SparseCPU is not that of a building block of this name. */
+static void building_block_has_no_entry(void)
+{
+	struct dk_layout *own = dk_layout_parse(OWN_WITH("SparseCPU*"), &t_why);
+	struct dk_impl cuda, cpu;
+
+	if (!CHECK(own))
+		return;
+	t_reg = dk_registry_alloc(own, 0, &t_why);
+	if (!CHECK(t_reg))
+		goto out;
+	fill();
+	cuda = t_impl(&decl, key_of("SparseCPUCUDA"), 1);
+	cpu = t_impl(&decl, key_of("SparseCPUCPU"), 2);
+	CHECK_OK(dk_impls_register(&prov, &cuda, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	CHECK_INT(dk_table_index(own, dk_key_set(own, cuda.key)), -1);
+	CHECK_INT(dk_table_index(own, dk_key_set(own, cpu.key)), -1);
+	CHECK_STR(route_label("SparseCPUCUDA"), "-ENOSYS");
+	CHECK_STR(route_label("SparseCPUCPU"), "-ENOSYS");
+	t_close();
+out:
+	dk_layout_free(own);
+}
+
 /* With the builtin fallbacks, a function at CPU serves calls under the default local state. */
 static void builtin_fallbacks(void)
 {
@@ -307,4 +334,5 @@ T_SUITE(trimmed_layouts,
 	T(only_fallthroughs_with_an_entry_mask),
 	T(explained_by_rule_nine),
 	T(parsed_layout_is_trimmed),
+	T(building_block_has_no_entry),
 	T(builtin_fallbacks));
