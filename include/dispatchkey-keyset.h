@@ -68,7 +68,9 @@ const char *dk_layout_next(const char *name);
  * dk_layout_parse() - parse a layout from text
  * @text: in the format of Documentation/layouts.rst, which
  *	dk_layout_describe() writes
- * @why: filled on failure; may be NULL. @why->name is then "line N: WORD"
+ * @why: filled on failure; may be NULL. @why->name is then "line N: WORD", where N is the
+ *	line at which the text ends if its lists do not suit its other lines. For a name that
+ *	several lines make together, and for the name of another layout, it is only WORD
  *
  * Use it for a build of PyTorch that has no built-in layout. A text with the name of a
  * built-in layout must have the same keys as that layout.

@@ -11,6 +11,7 @@
 struct reader {
 	const char *at;
 	unsigned int line;
+	unsigned int last_line;		/* the line of the last functionality */
 	char *pool;			/* free storage for names */
 	size_t pool_size;
 	struct dk_layout *l;
@@ -107,6 +108,11 @@ static int keep_pair(struct reader *r, const char *tail, const char **name,
 	return 0;
 }
 
+static bool is_full(const struct dk_layout *l)
+{
+	return l->nb + l->nf == DKC_MAX_FUNCTIONALITIES;
+}
+
 static int read_backends(struct reader *r)
 {
 	struct dk_layout *l = r->l;
@@ -114,7 +120,7 @@ static int read_backends(struct reader *r)
 	int err;
 
 	while (next_word(r)) {
-		if (l->nb == DKC_MAX_BACKENDS)
+		if (l->nb == DKC_MAX_BACKENDS || is_full(l))
 			return refuse(r, DK_WHY_LAYOUT_SIZE, r->word);
 		b = l->nb + 1;
 		err = keep_pair(r, "Bit", &l->backend_names[b], &l->backend_bits[b]);
@@ -134,7 +140,7 @@ static int read_functionalities(struct reader *r)
 	int err;
 
 	while (next_word(r)) {
-		if (l->nf == DKC_MAX_FUNCTIONALITIES)
+		if (is_full(l))
 			return refuse(r, DK_WHY_LAYOUT_SIZE, r->word);
 		n = strlen(r->word);
 		if (n > 1 && r->word[n - 1] == '*') {
@@ -143,6 +149,8 @@ static int read_functionalities(struct reader *r)
 		}
 		if (!l->nf && !dkc_streq(r->word, "Undefined"))
 			return refuse(r, DK_WHY_LAYOUT_LACKS, "Undefined");
+		if (l->per_backend & 1)
+			return refuse(r, DK_WHY_LAYOUT_BLOCK, "Undefined*");
 		err = keep_pair(r, "", &l->functionality_names[l->nf],
 				&l->functionality_prints[l->nf]);
 		if (err)
@@ -151,6 +159,7 @@ static int read_functionalities(struct reader *r)
 		    (l->nf && dkc_streq(r->word, "Undefined")))
 			return refuse(r, DK_WHY_LAYOUT_TWICE, r->word);
 		l->nf++;
+		r->last_line = r->line;
 	}
 	return 0;
 }
@@ -292,14 +301,11 @@ static int check(struct reader *r)
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "backends");
 	if (l->nf < 2)
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "functionalities");
-	if (l->nb + l->nf > 64)
-		return refuse(r, DK_WHY_LAYOUT_SIZE,
-			      l->functionality_names[64 - l->nb]);
-	if (l->per_backend & 1)
-		return refuse(r, DK_WHY_LAYOUT_BLOCK, "Undefined*");
-	if (dkc_is_per_backend(l, l->nf - 1))
+	if (dkc_is_per_backend(l, l->nf - 1)) {
+		r->line = r->last_line;
 		return refuse(r, DK_WHY_LAYOUT_BLOCK,
 			      l->functionality_names[l->nf - 1]);
+	}
 	reason = l->has_sets ? dkc_layout_check_tables(l, &name) : DK_WHY_NONE;
 	if (reason)
 		return refuse(r, reason, name);

@@ -247,9 +247,9 @@ static void invalid_texts_are_refused(void)
 	refused("layout x\nbackends CPU\nfunctionalities Undefined A=X B=X C",
 		DK_WHY_LAYOUT_TWICE, "X");
 	/* refuses: dk_layout_parse EINVAL LAYOUT_BLOCK */
-	refused("layout x\nbackends CPU\nfunctionalities Undefined Dense*",
+	refused("layout x\nbackends CPU\nfunctionalities Undefined Dense*\n\nbatched-empty\n",
 		DK_WHY_LAYOUT_BLOCK, "line 3: Dense");
-	refused("layout x\nbackends CPU\nfunctionalities Undefined* Dense* X",
+	refused("layout x\nbackends CPU\nfunctionalities Undefined* Dense* X\nbatched-empty\n",
 		DK_WHY_LAYOUT_BLOCK, "line 3: Undefined*");
 	/* a table has one entry for each of these keys */
 	refused(SMALL_HEAD "functionalities Undefined Dense* NestedTensor* BackendSelect "
@@ -276,7 +276,12 @@ static void size_of_a_text_is_limited(void)
 		SIXTEEN("F") SIXTEEN("G") EIGHT("H") EIGHT("I"),
 		DK_WHY_LAYOUT_SIZE, "line 3: I8");
 	refused(SMALL_HEAD "functionalities Undefined " SIXTEEN("F") SIXTEEN("G")
-		SIXTEEN("H") SIXTEEN("I"), DK_WHY_LAYOUT_SIZE, "line 3: Ib8");
+		SIXTEEN("H") SIXTEEN("I") "\nbatched-empty\n",
+		DK_WHY_LAYOUT_SIZE, "line 3: Ib6");
+	/* the functionalities may come first */
+	refused("layout x\nfunctionalities Undefined " SIXTEEN("F") SIXTEEN("G") SIXTEEN("H")
+		EIGHT("I") "J1 J2 J3 J4 J5 J6\nbackends B1 B2\nbatched-empty\n",
+		DK_WHY_LAYOUT_SIZE, "line 3: B2");
 	refused(SMALL_HEAD SMALL_KEYS "aliases " EIGHT("A") "A9", DK_WHY_LAYOUT_SIZE,
 		"line 4: A9");
 
