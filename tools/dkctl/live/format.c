@@ -116,7 +116,9 @@ void put_names(struct columns *l, const char *const *names, __u32 n, __u32 all)
 	size_t len = 0;
 	__u32 i;
 
-	for (i = 0; i < n && len + DK_NAME_MAX + 16 < sizeof(text); i++)
+	/* the module's names are shorter than DK_NAME_MAX, but an answer may have longer ones */
+	for (i = 0; i < n && len + strlen(names[i]) + sizeof("  and 4294967295 more") <
+			    sizeof(text); i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
 					i ? " " : "", names[i]);
 	if (i < all)
