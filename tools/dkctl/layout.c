@@ -41,12 +41,17 @@ static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f
 
 const struct dk_layout *open_layout(struct request *q, const char *name, int *status)
 {
-	const struct dk_layout *found = dk_layout_find(name, NULL);
+	struct dk_diag why = { .size = sizeof(why) };
+	const struct dk_layout *found = dk_layout_find(name, &why);
 	struct dk_layout *l;
 	FILE *f;
 
 	if (found)
 		return found;
+	if (why.reason == DK_WHY_NO_MEMORY) {
+		*status = fail_memory(q);
+		return NULL;
+	}
 	f = fopen(name, "r");
 	if (!f) {
 		*status = errno == ENOENT ? fail_layout(q, name) :
