@@ -72,8 +72,9 @@ static void help_entry(FILE *f, const char *name, const char *usage, const char 
 		len = 0;
 	}
 	snprintf(head + len, sizeof(head) - len, "%*s", ROOM - len, "");
+	/* without memory, wrap_words() has printed only the head */
 	if (!wrap_words(f, WIDTH, head, what))
-		fprintf(f, "%s%s\n", head, what);
+		fprintf(f, "%s\n", what);
 }
 
 void help_overview(FILE *f)
