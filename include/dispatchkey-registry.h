@@ -187,8 +187,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * Return:
  * * 0: success
  * * -EDEADLK: called from inside a function of the same provider or from inside a hook. In
- *   userspace also in a read-side critical section of liburcu-bp. On bare metal, and in a kernel with CONFIG_PREEMPT_COUNT, also from inside an atomic call.
- *   Nothing has changed
+ *   userspace also in a read-side critical section of liburcu-bp. On bare metal, and in a
+ *   kernel with CONFIG_PREEMPT_COUNT, also from inside an atomic call. Nothing has changed
  * * -ESHUTDOWN: in userspace, the process is ending, and the destructors of all users of the
  *   library have run. The provider's functions stay registered, but are no longer called
  */

@@ -40,7 +40,8 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * unused. In the kernel it waits for running functions of atomic operators, but not
  * for those of other operators.
  * Return: 0, also if the counters were already disabled; -EDEADLK from inside a
- * hook or, in userspace, in a read-side critical section of liburcu-bp; in the kernel and on bare metal also -EDEADLK from inside an atomic call.
+ * hook or, in userspace, in a read-side critical section of liburcu-bp; in the kernel
+ * and on bare metal also -EDEADLK from inside an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 

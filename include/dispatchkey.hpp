@@ -1438,7 +1438,7 @@ template <class F, class... A> constexpr bool is_for()
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
-	/* a longer text is cut off; texts print the whole label */
+	/* a longer text is cut off */
 	char label[DK_NAME_MAX + 1] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
@@ -2603,7 +2603,6 @@ private:
 	/* A copy of a label. */
 	struct kept {
 		kept *next;
-		/* a byte more than a label has, as in detail::entry */
 		char label[DK_NAME_MAX + 1];
 	};
 	struct state {
