@@ -191,7 +191,8 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 	    device_of_first(c->ks.bits, dk__top_backend(c->ks.bits), objs, packed, &device) &&
 	    !device)
 		return no_entry(slot, packed, -ENOSYS);
-	if (table->first_direct == DK__ONE_DEVICE)
+	/* without an entry, @table may be a placeholder: dkc_is_out() */
+	if (packed_id(packed) >= DKC_ID_FIRST && table->first_direct == DK__ONE_DEVICE)
 		return find_on_one_device(c, slot, table, ks, objs, packed);
 	return find_specially(c, slot, (const struct dkc_table *)table, ks, objs, packed);
 }
