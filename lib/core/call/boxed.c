@@ -42,7 +42,7 @@ static __always_inline int run(const struct dk_extract *x, struct dk_call *c,
 	return err;
 }
 
-static noinline int call_slowly(struct dk_extract *x)
+static noinline __cold int call_slowly(struct dk_extract *x)
 {
 	const struct dk_op_decl *decl = x->rq.decl;
 	struct dk_frame f DK__NOT_SET;

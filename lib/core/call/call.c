@@ -107,7 +107,7 @@ static const struct dkc_table *table_with_args(const struct dk_op *op, const str
 }
 
 /* Counts a call, and reports it to hooks and tracers. */
-static noinline __cold void notify_enter(struct dk_frame *f, struct dk_op *op,
+static noinline void notify_enter(struct dk_frame *f, struct dk_op *op,
 				  struct dkc_request *req, int err)
 {
 	bool missing = err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV;
@@ -386,7 +386,7 @@ __u32 dk_call_device(const struct dk_call *c)
 
 /* ---- the end of a call ----------------------------------------------------------------- */
 
-static noinline __cold void notify_leave(struct dk_frame *f)
+static noinline void notify_leave(struct dk_frame *f)
 {
 	/* if another thread has entered the call, dkc_gate_leave() only reports the mistake */
 	if (!dkc_gate_owns(f->storage.gate)) {
@@ -400,6 +400,11 @@ static noinline __cold void notify_leave(struct dk_frame *f)
 	f->state &= ~DKC_CALL_FLAGS;
 }
 
+static noinline __cold void report_not_entered(const struct dk_frame *f)
+{
+	dkc_misuse(dkc_name_of_call(&f->call), " was not entered: it cannot be left");
+}
+
 void dk_call_leave(struct dk_frame *f)
 {
 	if (unlikely(f->state & DKC_CALL_FLAGS))
@@ -411,6 +416,6 @@ void dk_call_leave(struct dk_frame *f)
 		__acquire(RCU);
 		rcu_read_unlock();
 	} else if (f->state == DKC_CALL_NOT_ENTERED) {
-		dkc_misuse(dkc_name_of_call(&f->call), " was not entered: it cannot be left");
+		report_not_entered(f);
 	}
 }

@@ -203,19 +203,6 @@ int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
 	return err;
 }
 
-/* The count saturates, so that leaked references never wrap it. */
-void dkc_op_hold(struct dk_op *op)
-{
-	dkc_assert_writer(op->reg);
-	op->holders += op->holders != ~0U;
-}
-
-void dkc_op_unhold(struct dk_op *op)
-{
-	dkc_assert_writer(op->reg);
-	op->holders -= op->holders != ~0U;
-}
-
 static void op_get(struct dk_registry *reg, struct dk_op *op)
 {
 	dkc_op_hold(op);

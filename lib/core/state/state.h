@@ -100,8 +100,19 @@ int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 					  struct dk_op *found, unsigned int flags);
 void dkc_op_release(struct dk_op *op);
-void dkc_op_hold(struct dk_op *op);
-void dkc_op_unhold(struct dk_op *op);
+/* The number of references saturates, so that leaked references never wrap it. */
+static inline void dkc_op_hold(struct dk_op *op)
+{
+	dkc_assert_writer(op->reg);
+	op->holders += op->holders != ~0U;
+}
+
+static inline void dkc_op_unhold(struct dk_op *op)
+{
+	dkc_assert_writer(op->reg);
+	op->holders -= op->holders != ~0U;
+}
+
 /* Frees all operators of a registry that is being freed. */
 void dkc_ops_free(struct dk_registry *reg);
 

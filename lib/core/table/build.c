@@ -135,7 +135,7 @@ static struct dkc_scratch *scratch_alloc(const struct dk_layout *l)
 	return sc;
 }
 
-struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l)
+struct dkc_scratch * __cold dkc_scratch_make(const struct dk_layout *l)
 {
 	struct dkc_scratch *sc = scratch_alloc(l);
 	unsigned int a, i, slot;
