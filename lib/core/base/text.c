@@ -11,7 +11,7 @@ bool dkc_streq(const char *a, const char *b)
 	return *a == *b;
 }
 
-bool dkc_starts_with(const char *s, const char *start)
+bool __cold dkc_starts_with(const char *s, const char *start)
 {
 	while (*start && *s == *start) {
 		s++;
@@ -20,12 +20,12 @@ bool dkc_starts_with(const char *s, const char *start)
 	return !*start;
 }
 
-char dkc_lower(char c)
+char __cold dkc_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-bool dkc_strcaseeq(const char *a, const char *b)
+bool __cold dkc_strcaseeq(const char *a, const char *b)
 {
 	while (*a && dkc_lower(*a) == dkc_lower(*b)) {
 		a++;
@@ -34,7 +34,7 @@ bool dkc_strcaseeq(const char *a, const char *b)
 	return dkc_lower(*a) == dkc_lower(*b);
 }
 
-size_t dkc_end_cut(char *text, size_t len)
+size_t __cold dkc_end_cut(char *text, size_t len)
 {
 	size_t at = len > 3 ? len - 3 : 0, end;
 
@@ -70,7 +70,7 @@ void dkc_put(struct dkc_text *t, const char *s)
 			t->buf[t->len] = *s;
 }
 
-void dkc_put_dec(struct dkc_text *t, unsigned int n)
+void __cold dkc_put_dec(struct dkc_text *t, unsigned int n)
 {
 	char digits[12];
 	unsigned int at = sizeof(digits) - 1;
@@ -90,7 +90,7 @@ size_t dkc_put_end(struct dkc_text *t)
 	return t->len;
 }
 
-void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
+void __cold dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
 {
 	size_t at = 0, len;
 
@@ -112,7 +112,7 @@ void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
 	}
 }
 
-bool dkc_word_ok(const char *s, size_t n)
+bool __cold dkc_word_ok(const char *s, size_t n)
 {
 	size_t i = 0;
 	char c;
@@ -167,7 +167,7 @@ static unsigned int utf8(const char *s, u32 *c)
 	return n;
 }
 
-bool dkc_name_ok(const char *name)
+bool __cold dkc_name_ok(const char *name)
 {
 	unsigned int len;
 	size_t n;

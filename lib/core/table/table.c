@@ -196,7 +196,7 @@ static u32 num_slots_for(const struct dk_op *op, u32 n)
 	return size;
 }
 
-static void device_tables_drop(struct dk_registry *reg, struct dkc_device_tables *tab,
+static __cold void device_tables_drop(struct dk_registry *reg, struct dkc_device_tables *tab,
 			       bool published)
 {
 	u32 i;
@@ -253,7 +253,7 @@ static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_dev
 	return table;
 }
 
-void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table)
+void __cold dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table)
 {
 	tables_drop(reg, table, false);
 }
@@ -310,7 +310,7 @@ const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 d
 	return tab ? dkc_device_tables_table(tab, device) : table;
 }
 
-u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
+u32 __cold dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
 	const struct dkc_numbers *numbers;
