@@ -147,7 +147,8 @@ static const struct dk_obj *param_obj(const struct dk_param *p, void *args, bool
 }
 
 /* Extracts the objects by the description of the parameters in @decl, and makes the call. */
-static __cold int extract_described(struct dk_extract *x, const struct dk_op_decl *decl, bool generators)
+static __cold int extract_described(struct dk_extract *x, const struct dk_op_decl *decl,
+				    bool generators)
 {
 	const struct dk_obj *objs[DKC_MAX_PARAMS];
 	unsigned int i;

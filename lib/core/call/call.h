@@ -15,7 +15,7 @@
  * A flag in what dk__pack() returns: dk__find() must not return @pack of a declaration, because the
  * caller has packed the arguments already, or runs the function later.
  */
-#define DKC_DO_NOT_PACK	(1ULL << 16)
+#define DKC_DO_NOT_PACK	0x10000ULL
 
 /*
  * Calls dk__find() after dk__begin() has found no entry. Returns 0 if the caller must now run

@@ -197,7 +197,7 @@ static u32 num_slots_for(const struct dk_op *op, u32 n)
 }
 
 static __cold void device_tables_drop(struct dk_registry *reg, struct dkc_device_tables *tab,
-			       bool published)
+				      bool published)
 {
 	u32 i;
 

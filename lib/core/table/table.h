@@ -289,9 +289,9 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 
 /*
  * args.c: argument descriptions of definitions. The caller must hold the lock, except for
- * dkc_args_of() and dkc_args_decl(). dkc_args_make() finds or makes the copy of a description, and sets *@out to NULL
- * if no copy is needed. Then dkc_args_give() publishes the copy, or dkc_args_cancel() frees a new
- * copy.
+ * dkc_args_of() and dkc_args_decl(). dkc_args_make() finds or makes the copy of a description, and
+ * sets *@out to NULL if no copy is needed. Then dkc_args_give() publishes the copy, or
+ * dkc_args_cancel() frees a new copy.
  */
 int __must_check dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl,
 			       struct dkc_args **out);
