@@ -111,7 +111,7 @@ class Guard:
         A coroutine or a generator runs after the call that makes it, so fn must not be a
         function that returns one.
         """
-        of_type = getattr(type(fn), "__call__", None)   # of an object that is no function
+        of_type: Any = getattr(type(fn), "__call__", None)  # of an object that is no function
         if any(is_late(f) for f in (fn, of_type) for is_late in (
                 inspect.iscoroutinefunction, inspect.isgeneratorfunction,
                 inspect.isasyncgenfunction)):
