@@ -239,18 +239,17 @@ static int entry_def(struct dkc_entry *e, const struct dk_op_decl *given, unsign
 		.prov = e->lib->prov, .decl = &e->decl, .flags = flags,
 		.impls = has_impl ? &e->impl : NULL, .n = has_impl, .why = why,
 	};
-	int err = 0;
+	int err;
 
 	/* without a schema, there must at least be a C signature that describes the arguments */
 	if (has_impl && !e->decl.schema && !e->decl.sig)
 		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
 	if (!given->schema && !e->decl.alias_analysis)
 		e->decl.alias_analysis = DK_ALIAS_CONSERVATIVE;
+	err = dkc_register(&r);
 	/* for the column in the message: in e->decl, a namespace may precede the text */
-	if (schema)
-		err = dkc_schema_check(schema, why);
-	if (!err)
-		err = dkc_register(&r);
+	if (err == -EINVAL && schema && dkc_schema_check(schema, NULL) == -EINVAL)
+		err = dkc_schema_check(schema, why) ? : err;
 	e->block = r.block;
 	return err;
 }
