@@ -127,7 +127,7 @@ struct keyset {
 	constexpr keyset(dk_key key) : bits(detail::key_bits(key)) {}
 	/* only the backend's bit, which is not a key */
 	constexpr explicit keyset(dk_backend backend)
-		: bits(backend - 1u < DK_NUM_BACKENDS ? DK_BACKEND_BIT(backend) : 0) {}
+		: bits(backend && backend <= DK_NUM_BACKENDS ? DK_BACKEND_BIT(backend) : 0) {}
 	constexpr keyset(std::initializer_list<dk_key> keys)
 	{
 		for (dk_key key : keys)

@@ -75,6 +75,10 @@ static void keysets_as_in_c()
 		CHECK(dk::keyset(key).bits == dk_key_set(nullptr, key).bits);
 		CHECK(dk::keyset::after(key).bits == dk_keyset_after(nullptr, key).bits);
 	}
+	/* also numbers that are not backends, which have no bit */
+	for (unsigned int b = 0; b <= DK_NUM_BACKENDS + 2; b++)
+		CHECK(dk::keyset(static_cast<dk_backend>(b)).bits ==
+		      dk_backend_set(nullptr, b).bits);
 	for (int i = 0; i < 20000; i++) {
 		dk::keyset sets[2];
 
