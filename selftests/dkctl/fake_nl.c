@@ -324,7 +324,7 @@ int dk_nl_info_get(struct dk_nl *nl, const struct dk_nl_info **info)
 	i->abi = *word(l, 1) ? (__u32)number(l, 1) : DK_ABI_VERSION;
 	i->version = l ? word(l, 0) : "0.1.0";
 	i->layout = dk_layout_name(replay->layout);
-	*info = i;
+	*info = err ? NULL : i;
 	return err;
 }
 

@@ -54,6 +54,6 @@ says "dkctl help says that dkctl was built without libnl" 0 \
 says "dkctl version says that dkctl was built without libnl" 0 "dkctl *
 this dkctl was built without libnl and cannot query the module" version
 says "dkctl -j version has no version of the module" 0 \
-	'{"schema":1,"version":*,"library":null,"module":null,*}' -j version
+	'{"schema":1,"version":*,"library":null,"module":null,"module_error":"*without libnl*",*}' -j version
 
 finish

@@ -32,7 +32,18 @@ static const char *older(const char *a, const char *name_a, const char *b,
 	return order < 0 ? name_a : order > 0 ? name_b : NULL;
 }
 
-static void json(struct request *q, const struct dk_nl_info *info)
+/* Returns why the module did not answer a request that failed with @err. */
+static const char *silence(int err)
+{
+	if (err != -ENOENT)
+		return "dispatchkey.ko does not answer";
+	return dkn_module_is_live() ?
+	       "dispatchkey.ko answers in the initial network namespace only" :
+	       "dispatchkey.ko is not loaded";
+}
+
+/* @info is NULL if the module did not answer; @err says why. */
+static void json(struct request *q, const struct dk_nl_info *info, int err)
 {
 	const char *module = info ? older(info->version, "module", dk_version(), "tool") : NULL;
 	const char *library = older(dk_nl_version(), "library", dk_version(), "tool");
@@ -52,6 +63,7 @@ static void json(struct request *q, const struct dk_nl_info *info)
 	} else {
 		json_null(&j, "module");
 	}
+	json_name(&j, "module_error", info ? "" : silence(err));
 	json_name(&j, "older_of_tool_and_module", module ? module : "");
 	json_name(&j, "older_of_tool_and_library", library ? library : "");
 	json_end(&j);
@@ -87,12 +99,8 @@ static void put_module(const struct dk_nl_info *info, int err)
 		printf(" (ABI %u, layout ", info->abi);
 		print_escaped(stdout, info->layout, strlen(info->layout));
 		puts(")");
-	} else if (err == -ENOENT) {
-		puts(dkn_module_is_live() ?
-		     "dispatchkey.ko answers in the initial network namespace only" :
-		     "dispatchkey.ko is not loaded");
 	} else {
-		puts("dispatchkey.ko does not answer");
+		puts(silence(err));
 	}
 }
 
@@ -105,7 +113,7 @@ int run_version(struct request *q)
 	if (!err)
 		err = dk_nl_info_get(nl, &info);
 	if (q->options & OPTION_JSON) {
-		json(q, info);
+		json(q, info, err);
 	} else {
 		show_version(q);
 		printf("libdispatchkey-nl %s\n", dk_nl_version());

@@ -18,6 +18,8 @@ int run_live_##name(struct request *q)		\
 
 LIVE_SUBCOMMANDS(DEFINE_RUN_LIVE)
 
+static const char no_libnl[] = "this dkctl was built without libnl and cannot query the module";
+
 static void json(struct request *q)
 {
 	struct json j;
@@ -28,6 +30,7 @@ static void json(struct request *q)
 	json_string(&j, "layout", DK_LAYOUT_NAME);
 	json_null(&j, "library");
 	json_null(&j, "module");
+	json_string(&j, "module_error", no_libnl);
 	json_null(&j, "older_of_tool_and_module");
 	json_null(&j, "older_of_tool_and_library");
 	json_end(&j);
@@ -39,7 +42,7 @@ int run_version(struct request *q)
 		json(q);
 	} else {
 		show_version(q);
-		puts("this dkctl was built without libnl and cannot query the module");
+		puts(no_libnl);
 	}
 	return STATUS_OK;
 }
