@@ -24,6 +24,8 @@ from dispatchkey.torch import _live, _stale
 needs_pytorch = pytest.mark.skipif(importlib.util.find_spec("torch") is None,
                                    reason="no PyTorch for this Python")
 
+ALL = os.environ.get("DK_TORCH") == "all"   # scripts/check-all tests everything, which takes long
+
 FAKE = '''
 __version__ = "{version}"
 
@@ -741,8 +743,8 @@ ONLY_INSTALLED = {"_EnablePythonDispatcher", "_dispatch_check_invariants",
                   "_dispatch_is_included_in_alias"}
 
 
-def without_private_functions():
-    code = f"COMMANDS = {COMMANDS}\n{WITHOUT}"
+def without_private_functions(commands):
+    code = f"COMMANDS = {commands}\n{WITHOUT}"
     done = run(sys.executable, "-c", code, timeout=300)
     assert done.stdout == ""
     found = {}
@@ -757,7 +759,7 @@ def test_without_private_functions(fake):
     fake(more="\nclass no_grad:\n    def __enter__(self): pass\n"
          "    def __exit__(self, *args): pass\ninference_mode = no_grad\n"
          "Tensor.tolist = lambda self: 0\n")
-    found = without_private_functions()
+    found = without_private_functions(COMMANDS)
     assert set(found[""]) == {line.split()[0] for line in COMMANDS}
     assert all(statuses == {0} for statuses in found[""].values())
     assert all(statuses == {3} for statuses in found["_dispatch_dump"].values())
@@ -769,7 +771,8 @@ def test_without_private_functions(fake):
 
 @needs_pytorch
 def test_without_private_functions_of_the_installed_one():
-    found = without_private_functions()
+    """The commands explain and missing, or all with DK_TORCH=all."""
+    found = without_private_functions(COMMANDS if ALL else [COMMANDS[0], COMMANDS[4]])
     for name in ("_dispatch_has_backend_fallback", "_dispatch_key_parse"):
         assert all(statuses == {0} for statuses in found.get(name, {}).values())
     assert found["_dispatch_dump_table"]["explain"] == {3}
@@ -1237,7 +1240,7 @@ def test_every_operator_of_the_installed_one():
     """All tables follow the rules, checked in 20 seconds of CPU time. Also explains every tenth
     operator, or all with DK_TORCH=all. Debian's PyTorch 2.6 has a function of an operator that
     is not defined, aten::hardshrink_ at Vulkan. Such operators are left out."""
-    every = 1 if os.environ.get("DK_TORCH") == "all" else 10
+    every = 1 if ALL else 10
     assert program(f"""
 import time, torch, dispatchkey.torch as dt
 begin = time.process_time()
@@ -1569,12 +1572,15 @@ True [] CPU; CPU under autocast
 
 @needs_pytorch
 def test_missing_is_what_pytorch_says():
-    """PyTorch's own queries return the same, for each operator and several backends."""
-    assert program("""
+    """PyTorch's own queries return the same, for each operator and two backends, or several with
+    DK_TORCH=all."""
+    keys = {"privateuseone": "PrivateUse1", "cpu,sparse": "SparseCPU"}
+    if ALL:
+        keys |= {"cpu": "CPU", "meta": "Meta", "QuantizedCPU": "QuantizedCPU"}
+    assert program(f"keys = {keys}" + """
 import time, torch, dispatchkey.torch as dt
 c, begin = torch._C, time.monotonic()
-for backend, key in (("cpu", "CPU"), ("meta", "Meta"), ("privateuseone", "PrivateUse1"),
-                     ("cpu,sparse", "SparseCPU"), ("QuantizedCPU", "QuantizedCPU")):
+for backend, key in keys.items():
     found = dt.missing(backend)
     print(found.key, len(found) > 2000, sum(found.counts.values()) == len(found),
           [s for s in found if
@@ -1584,8 +1590,7 @@ for backend, key in (("cpu", "CPU"), ("meta", "Meta"), ("privateuseone", "Privat
            or (s.autograd != "nothing") != c._dispatch_has_computed_kernel_for_dispatch_key(
                s.operator, found.autograd.name)])
 print(time.monotonic() - begin < 100)
-""") == "".join(f"{key} True True []\n" for key in (
-        "CPU", "Meta", "PrivateUse1", "SparseCPU", "QuantizedCPU")) + "True\n"
+""") == "".join(f"{key} True True []\n" for key in keys.values()) + "True\n"
 
 
 @needs_pytorch
@@ -1609,7 +1614,7 @@ print(sorted({by["aten::" + name] for name in ("neg", "trunc", "cos", "digamma")
 def test_transcripts_of_the_installed_one(tmp_path):
     """dkctl replays PyTorch's tables of every tenth operator (of all with DK_TORCH=all) and the
     paths of calls."""
-    every = 1 if os.environ.get("DK_TORCH") == "all" else 10
+    every = 1 if ALL else 10
     assert program(f"""
 import dispatchkey.torch as dt
 keys = [dt._words.keyset_of("cpu,requires_grad", dt.layout())]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Explanations name the functions that PyTorch calls: real calls record which functions they
 enter."""
-import os
 import re
 
 from conftest import TOP, python
-from test_torch import (command, installed_version, needs_pytorch, needs_pytorch_1_13,
+from test_torch import (ALL, command, installed_version, needs_pytorch, needs_pytorch_1_13,
                         needs_pytorch_2, program, replayed)
 
 # make() registers functions in the given order. Each records its key and ends the call.
@@ -241,7 +240,7 @@ def compare_all(every, at_most):
 def test_real_calls_of_operators():
     """Calls of PyTorch's operators enter the explained functions: at least 20 operators, or 200
     with DK_TORCH=all."""
-    every, enough = (1, 200) if os.environ.get("DK_TORCH") == "all" else (20, 20)
+    every, enough = (1, 200) if ALL else (20, 20)
     # PyTorch prints warnings about some arguments to standard error.
     status, out, _err = python(REAL_CALLS + f"""
 number, functions, wrong = compare_all({every}, 1000)
@@ -253,7 +252,7 @@ print(number >= {enough}, functions > number, *wrong[:20], sep="\\n")
 @needs_pytorch
 def test_real_calls_with_functions_at_every_key():
     """Operators of a new namespace, where each function on the path records its key."""
-    rounds, enough = (60, 800) if os.environ.get("DK_TORCH") == "all" else (12, 150)
+    rounds, enough = (60, 800) if ALL else (12, 150)
     assert python(f"{REAL_CALLS}rounds, enough = {rounds}, {enough}\n" + """
 import random
 choice, number, longest, wrong = random.Random(1), 0, 0, []
