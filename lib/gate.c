@@ -22,8 +22,8 @@
  * liburcu read-side critical section protects the table until the slot is stored.
  *
  * After a thread has got its record, entering and leaving a call are async-signal-safe: a signal
- * handler reserves a slot that the interrupted code has not reserved, and frees the slot before
- * the handler returns.
+ * handler takes only slots that the interrupted code has not taken. It may return without having
+ * left a call that dk_call_enter() has entered.
  */
 #include "thread.h"
 #include "core/change/change.h"
@@ -100,14 +100,14 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 
 /*
  * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL if
- * there is no such slot. A signal handler may run between any two instructions, and make calls on
- * the fast and the slow path. So @limit is lowered before the slot is stored: then the fast path
- * does not reserve the slot, whenever a handler runs. If the slow path of a handler takes the slot
- * after it was found free here, it also frees the slot before the handler returns.
+ * there is no such slot. A signal handler may run between any two instructions, and take a slot on
+ * the fast or the slow path. So @limit is lowered first: then the fast path of a handler does not
+ * take the slot. If its slow path takes the slot, cmpxchg_local() fails.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
 	const void **slot = &dkc_gate_self->slots[GATE_SLOTS];
+	const void *taken = (const char *)reg + SLOT_REG;
 
 	while (--slot >= READ_ONCE(dk__self.top)) {
 		if (READ_ONCE(*slot))
@@ -116,8 +116,8 @@ static inline const void **slot_take(const struct dkc_reg *reg)
 			WRITE_ONCE(dk__self.limit, slot);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		/* the release pairs with the acquire in slot_read() */
-		__atomic_store_n(slot, (const char *)reg + SLOT_REG, __ATOMIC_RELEASE);
-		return slot;
+		if (!cmpxchg_local(slot, NULL, taken))
+			return slot;
 	}
 	return NULL;
 }

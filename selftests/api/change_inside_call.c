@@ -390,8 +390,11 @@ static void enter_and_keep_the_last(void)
 		dk_call_leave(&f[i]);
 }
 
-/* A signal handler enters a call. The call is left after the interrupted call has returned. */
-static void call_entered_in_a_handler_is_inside(void)
+/*
+ * A signal handler enters a call, also while @call takes a slot. The call is left after @call has
+ * returned.
+ */
+static void keep_a_call_of_a_handler(int (*call)(struct dk_obj *x), int expected)
 {
 	struct dk_op_decl kept_decl = t_decl("change_inside_call::kept");
 	struct dk_impl impl = t_impl(&kept_decl, DK_CPU, 0);
@@ -404,7 +407,8 @@ static void call_entered_in_a_handler_is_inside(void)
 		CHECK_OK(dk_impls_register(&kept, &impl, 1, &t_why));
 		kept_op = dk_op_get(t_reg, kept_decl.name);
 		trap_at_slot();
-		CHECK_INT(call_op_at_trap(DK_KEY_BITS(DK_CPU), enter_and_keep_the_last), OLD);
+		CHECK_INT(call_at_trap(call, DK_KEY_BITS(DK_CPU), enter_and_keep_the_last),
+			  expected);
 		if (!CHECK_INT(dk_provider_unregister(&kept), -EDEADLK))
 			num_entered = MAX_ENTERED;
 		dk_call_leave(&kept_frame);
@@ -412,6 +416,29 @@ static void call_entered_in_a_handler_is_inside(void)
 		CHECK_OK(dk_provider_unregister(&kept));
 	}
 	end();
+}
+
+static void call_entered_in_a_handler_is_inside(void)
+{
+	keep_a_call_of_a_handler(call_op, OLD);
+}
+
+/* Enters a call on the slow path, and leaves it. */
+static int enter_at_cpu(struct dk_obj *x)
+{
+	const struct dk_obj *const objs[] = { x };
+	struct dk_local local = t_no_local();
+	struct dk_frame f;
+	int err = dk_call_enter_key(&f, op, &decl, &local, DK_CPU, objs, 1);
+
+	if (!err)
+		dk_call_leave(&f);
+	return err;
+}
+
+static void call_entered_while_a_slot_is_taken_is_inside(void)
+{
+	keep_a_call_of_a_handler(enter_at_cpu, 0);
 }
 
 /* ---- a change before a call is counted --------------------------------------------- */
@@ -472,4 +499,5 @@ T_SUITE(change_inside_call,
 	T(array_changes_at_one_instant),
 	T(call_retries_if_its_table_is_freed),
 	T(call_entered_in_a_handler_is_inside),
+	T(call_entered_while_a_slot_is_taken_is_inside),
 	T(call_of_a_withdrawn_function_is_counted));

@@ -58,6 +58,24 @@ void dkc_free(void *p);
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)	/* callers name the pair */
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE) /* callers name the pair */
 #define cmpxchg(p, old, new)	__sync_val_compare_and_swap(p, old, new)
+/*
+ * A store with release semantics, which is atomic for signal handlers of the thread. Other threads
+ * may load the value, but must not write it. On x86, no instruction is locked.
+ */
+#if defined(__x86_64__) && !defined(DKC_TSAN)
+#define cmpxchg_local(p, old, new) ({					\
+	__typeof__(*(p)) dkc_was = (old);				\
+	__asm__ volatile("cmpxchg %2, %1"				\
+			 : "+a" (dkc_was), "+m" (*(p)) : "r" (new) : "memory", "cc"); \
+	dkc_was;							\
+})
+#else
+#define cmpxchg_local(p, old, new) ({					\
+	__typeof__(*(p)) dkc_was = (old);				\
+	__atomic_compare_exchange_n(p, &dkc_was, new, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); \
+	dkc_was;							\
+})
+#endif
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)	/* callers name the pair */
 #ifdef DKC_TSAN
 #define smp_rmb()		do { } while (0)	/* ThreadSanitizer does not model fences */
