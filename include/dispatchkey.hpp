@@ -2187,6 +2187,9 @@ public:
 private:
 	friend class library;
 
+	/* Its address is a constant expression, but not its value, which has a cast. */
+	DK__LOCAL_TO_OBJECT static const dk__entry packing;
+
 	static constexpr dk_op_decl declared(const char *name, const char *sig,
 					     const dk_param *params)
 	{
@@ -2198,6 +2201,7 @@ private:
 		decl.sig = sig;
 		decl.unbox = unbox;
 		decl.unbox_plain = unbox_plain;
+		decl.pack = &packing;
 		decl.extract = extract;
 		decl.num_params = sizeof...(A);
 		decl.param = params;
@@ -2321,11 +2325,6 @@ private:
 		collect(objs, !rq.from || !(rq.from->made & DK__CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
-		/* not set by declared(), because a constant expression cannot have this cast */
-		static const dk__entry entry = { reinterpret_cast<dk_fn_t>(packed), nullptr };
-
-		if (!__atomic_load_n(&rq.decl->pack, __ATOMIC_RELAXED))
-			__atomic_store_n(&rq.decl->pack, &entry, __ATOMIC_RELAXED);
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
 		f.result = -ECANCELED;	/* the result for hooks if the function throws */
@@ -2468,6 +2467,9 @@ private:
 
 	mutable dk_op_decl decl_;	/* calls store the operator in its member op */
 };
+
+template <class... A, class On>
+const dk__entry op<int(A...), On>::packing = { reinterpret_cast<dk_fn_t>(packed), nullptr };
 
 /* ---- libraries ------------------------------------------------------------------ */
 

@@ -15,6 +15,7 @@ struct tensor : dk_obj {};
 
 static dk::op<int(tensor &, int &)> op{ "unloaded::op" };
 DK_CXX_OP(shared, "unloaded::shared", (struct dk_obj *obj, int *served_by), dk::every);
+using op_of_host = dk::op<int(tensor &)>;
 
 #ifdef PLUGIN
 
@@ -35,6 +36,12 @@ int passes_on(dk_call *c, void *args)
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }
 
+/* makes the first call of an operator whose declaration the host has */
+extern "C" int call(const op_of_host &op_there, tensor &t)
+{
+	return op_there(t);
+}
+
 static dk::registration mine_too = shared.impl<serves_shared>(DK_CPU);
 static dk::registration passes = dk::fallback<passes_on>(DK_TRACER);
 
@@ -49,6 +56,13 @@ static dk::registration mine = op.impl<serves>(DK_CPU);
 
 #else
 
+static op_of_host packed{ "unloaded::packed" };
+
+static int boxed(dk_call *, void *)
+{
+	return 3;
+}
+
 static bool is_mapped(const char *file)
 {
 	void *plugin = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
@@ -61,7 +75,9 @@ static bool is_mapped(const char *file)
 int main(int, char **argv)
 {
 	dk::registration defined = op.define(), defined_too = shared.define();
+	dk::registration defined_here = packed.define(), boxed_here = packed.boxed<boxed>(DK_CPU);
 	tensor t{ dk_obj_on(DK_BACKEND_CPU, 0) };
+	int (*call)(const op_of_host &, tensor &);
 	void *plugin;
 	int served_by = 0;
 
@@ -70,11 +86,16 @@ int main(int, char **argv)
 		if (!plugin || op(t, served_by) || served_by != 1 ||
 		    shared(&t, &served_by) || served_by != 2)
 			return std::fprintf(stderr, "the plugin does not serve\n"), 1;
+		call = reinterpret_cast<decltype(call)>(dlsym(plugin, "call"));
+		if (!call || call(packed, t) != 3)
+			return std::fprintf(stderr, "the plugin cannot call\n"), 1;
 		dlclose(plugin);
 		if (is_mapped(argv[1]))
 			return std::fprintf(stderr, "the plugin is still mapped\n"), 1;
 		if (op(t, served_by) != -ENOSYS || shared(&t, &served_by) != -ENOSYS)
 			return std::fprintf(stderr, "a call finds a function\n"), 1;
+		if (packed(t) != 3)
+			return std::fprintf(stderr, "the host cannot call\n"), 1;
 	}
 	return 0;
 }
