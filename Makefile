@@ -203,6 +203,9 @@ fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast))
 $(fast): last_flags := -falign-functions=1
 # private, so that the prerequisite $(O)/flags of these objects does not inherit the variable.
 $(filter-out $(fast),$(core) $(world)): private for_size := yes
+# Exceptions of boxed functions in C++ pass through it. On 32-bit Arm, code in C has no tables
+# for that by default.
+$(O)/lib/core/call/boxed.o: local_flags += -fexceptions
 # twins.c defines the functions that are otherwise only inline in the headers.
 $(O)/lib/twins.o: last_flags := -DDK_INLINE= -Wno-missing-prototypes
 $(replay) $(dkctl): local_flags := -Ilib -Ilib/core -Ilib/replay

@@ -105,13 +105,16 @@ int main()
 	dk_hooks hooks = {};
 	int caught = 0;
 
-	try {
+	/* the first call takes the slow path, the second one the fast path */
+	for (int i = 0; i < 2; i++) {
 		dk::registration boxed = op.boxed<throws_boxed>(DK_TRACER);
 		dk::include guard(DK_TRACER);
 
-		op(7);
-	} catch (int n) {
-		caught += n;
+		try {
+			op(7);
+		} catch (int n) {
+			caught += n;
+		}
 	}
 	if (dk_provider_register(&prov, nullptr) || dk_impls_register(&prov, &plain, 1, nullptr))
 		return std::fprintf(stderr, "no functions\n"), 1;
@@ -132,7 +135,7 @@ int main()
 		}
 	}
 	dk_hooks_unregister(&hooks, nullptr);
-	if (caught != 35 || result != -ECANCELED)
+	if (caught != 42 || result != -ECANCELED)
 		return std::fprintf(stderr, "caught %d, result %d\n", caught, result), 1;
 	if (!ends(listener_throws))
 		return std::fprintf(stderr, "an exception left a listener\n"), 1;

@@ -125,7 +125,7 @@ int dk__call_packed(struct dk_call *c, const struct dk_obj *const *objs, unsigne
 	f.n = n;
 	f.boxed = (dk_boxed_fn_t)c->entry->fn;
 	f.alone = NULL;
-	/* as in the slow path, the next definition does not change the description in this call */
+	/* perhaps that of a newer definition, which has the same signature */
 	f.args = dkc_args_of(c->op);
 	f.result = 0;
 	f.state = DKC_CALL_NOT_ENTERED;	/* dk_call_leave() is for other frames */
