@@ -112,7 +112,7 @@ static void fork_while_threads_call(void)
 	t_start(&threads[0], first_calls, &failed[0]);
 	t_start(&threads[1], first_calls, &failed[1]);
 	t_start(&threads[2], synchronize, &failed[2]);
-	for (i = 0; i < 200 && t_in_child(child_while_threads_call); i++)
+	for (i = 0; i < 60 && t_in_child(child_while_threads_call); i++)
 		;
 	w_store_release(stop, 1);
 	for (i = 0; i < 3; i++) {

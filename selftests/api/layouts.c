@@ -549,7 +549,7 @@ static void translation_without_notes_is_reversible(void)
 {
 	const struct dk_layout *a, *b;
 	const char *from = NULL, *to;
-	unsigned int i, rounds = T_KERNEL ? 2 : 50;
+	unsigned int i, rounds = T_KERNEL ? 2 : 10;
 	u64 seed = 0x9e3779b97f4a7c15ull;
 
 	while ((from = dk_layout_next(from))) {
