@@ -444,11 +444,14 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * @c: the call, from inside its function
  *
  * Pass the result to dk_arg_find(), dk_arg_get() and dk_arg_set(). It is a copy of the
- * operator's definition: in a boxed function, of the definition when the call was entered,
- * and in any other function, of the current one. In two cases it is the caller's
- * declaration (dk_call_decl()) instead. First, the definition describes no parameters.
- * Second, the caller's declaration describes them, too, but it or the definition has no
- * signature, so that the signatures cannot be compared.
+ * operator's definition: in a boxed function, of the definition when the call was entered
+ * or of a newer one, and in any other function, of the current one. In these cases it is
+ * the caller's declaration (dk_call_decl()) instead:
+ *
+ * * The definition describes no parameters.
+ * * Both describe them, but not for one struct: an offset, a size or the kind of value
+ *   differs.
+ * * Both describe them, but one has no signature, so the signatures cannot be compared.
  *
  * Context: Any.
  * Return: The declaration, valid as long as the call. A copy of the definition has

@@ -358,13 +358,14 @@ static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
 
 /*
  * A boxed function receives the caller's description. If the caller has none, or if the signatures
- * of the caller and the definition were compared, it receives the definition's description.
+ * of the caller and the definition were compared and both describe one struct, it receives the
+ * definition's description.
  */
 static void boxed_function_gets_matching_description(void)
 {
 	struct dk_param turned[2] = { parcel_op.param[1], parcel_op.param[0] };
 	struct dk_op_decl untyped = undescribed(), bare = undescribed(), own = parcel_op;
-	struct dk_op_decl untyped_own = parcel_op;
+	struct dk_op_decl untyped_own = parcel_op, of_another = parcel_op;
 	struct dk_param foreign[2] = { parcel_op.param[0], parcel_op.param[1] };
 	long before = dk_test_allocs(), round = 0;
 	unsigned int i;
@@ -383,6 +384,12 @@ static void boxed_function_gets_matching_description(void)
 	/* also in calls by parcel_op, of which only the first one compares the signatures */
 	CHECK_INT(kind_seen(&parcel_op, NULL), DK_ARG_OBJECT);
 	CHECK_INT(kind_seen(&own, NULL), DK_ARG_POINTER);
+	/* a description of another struct is not used, although the signatures are equal */
+	of_another.param = turned;
+	CHECK_INT(kind_seen(&of_another, &own), DK_ARG_POINTER);
+	CHECK_INT(place_of_n, 1);
+	CHECK_INT(kind_seen(&of_another, NULL), DK_ARG_OBJECT);
+	CHECK_INT(place_of_n, 1);
 	/*
 	 * if the caller or the definition has no signature, the caller's description is used, if
 	 * any
@@ -390,9 +397,11 @@ static void boxed_function_gets_matching_description(void)
 	untyped_own.param = foreign;
 	untyped_own.sig = NULL;
 	CHECK_INT(kind_seen(&parcel_op, &untyped_own), DK_ARG_POINTER);
-	untyped.param = turned;
+	untyped.param = foreign;
 	untyped.num_params = 2;
 	untyped.args_size = sizeof(struct parcel_args);
+	CHECK_INT(kind_seen(&untyped, NULL), DK_ARG_OBJECT);
+	untyped.param = turned;
 	for (i = 0; i < 3; i++) {
 		CHECK_INT(kind_seen(&untyped, &own), DK_ARG_POINTER);
 		CHECK_INT(place_of_n, 1);

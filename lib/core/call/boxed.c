@@ -124,11 +124,9 @@ int dk__call_packed(struct dk_call *c, const struct dk_obj *const *objs, unsigne
 	f.objs = objs;
 	f.n = n;
 	f.boxed = (dk_boxed_fn_t)c->entry->fn;
-	f.alone = NULL;
-	/* perhaps that of a newer definition, which has the same signature */
+	/* if that of a newer definition does not fit, dkc_args_decl() does not use it */
 	f.args = dkc_args_of(c->op);
-	f.result = 0;
-	f.state = DKC_CALL_NOT_ENTERED;	/* dk_call_leave() is for other frames */
+	/* not @alone, @result and @state, because the caller leaves the call */
 	return f.boxed(&f.call, args);
 }
 

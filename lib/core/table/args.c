@@ -154,7 +154,8 @@ void dkc_args_free(struct dk_op *op, bool published)
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args, const struct dk_op_decl *decl)
 {
 	if (!args || !args->decl.param ||
-	    (decl->param && !(decl->sig && args->decl.sig_mark)))
+	    (decl->param && !(decl->sig && args->decl.sig_mark &&
+			      dkc_same_struct(decl, &args->decl))))
 		return decl;
 	return &args->decl;
 }

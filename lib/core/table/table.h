@@ -304,7 +304,7 @@ const struct dkc_args *dkc_args_of(const struct dk_op *op);
 /*
  * Returns the declaration that describes the arguments of a call through @decl: usually the one in
  * @args. Returns @decl if @args describes no arguments. Also returns @decl if both describe
- * arguments, but one has no signature: then nothing shows that both describe the same struct.
+ * arguments, but not of one struct, or if one has no signature, so they cannot be compared.
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args, const struct dk_op_decl *decl);
 /*
