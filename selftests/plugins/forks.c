@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define FORKS	50
+#define FORKS_OF_COPIES	12	/* each takes half a second */
 
 /* Replaces glibc's function for liburcu-bp, too, because the program is linked with -rdynamic. */
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
 	static void *(*uses[])(void *) = { first_call, first_call, registers };
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	pthread_t threads[3];
-	int i, status = 0;
+	int i, status = 0, num = argc > 1 ? FORKS_OF_COPIES : FORKS;
 	pid_t pid;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 3; i++)
 		if (pthread_create(&threads[i], NULL, first_uses, &uses[i]))
 			return 1;
-	for (i = 0; i < FORKS && !status; i++) {
+	for (i = 0; i < num && !status; i++) {
 		pid = fork();
 		if (!pid)
 			_exit(in_child());
