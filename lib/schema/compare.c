@@ -68,7 +68,7 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 /* Returns the name of a type in an inferred schema, in which for example enumerations are ints. */
 static const char *real_name(const char *name)
 {
-	if (DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme", "DeviceIndex",
+	if (dkc_is_any_of(name, "ScalarType Layout MemoryFormat QScheme DeviceIndex "
 			  "ConstQuantizerPtr"))
 		return "int";
 	if (dkc_streq(name, "Dimname"))

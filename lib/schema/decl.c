@@ -9,13 +9,18 @@ struct dkc_decl {
 	struct dk_param param[];	/* followed by the strings */
 };
 
-bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n)
+bool dkc_is_any_of(const char *name, const char *names)
 {
-	unsigned int i;
+	size_t n;
 
-	for (i = 0; i < n; i++)
-		if (dkc_streq(name, names[i]))
+	for (; *names; names += *names == ' ') {
+		for (n = 0; name[n] && *names == name[n]; n++)
+			names++;
+		if (!name[n] && (!*names || *names == ' '))
 			return true;
+		while (*names && *names != ' ')
+			names++;
+	}
 	return false;
 }
 
@@ -42,12 +47,12 @@ static u32 kind_of(const struct dk_type *t)
 		return DK_ARG_LIST;
 	if (t->kind != DK_TYPE_NAME)
 		return pointer_kind(t);
-	if (DKC_IS_ANY_OF(t->name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
-			  "QScheme", "DeviceIndex"))
+	if (dkc_is_any_of(t->name, "int SymInt ScalarType Layout MemoryFormat QScheme "
+			  "DeviceIndex"))
 		return DK_ARG_INT;
-	if (DKC_IS_ANY_OF(t->name, "bool", "SymBool"))
+	if (dkc_is_any_of(t->name, "bool SymBool"))
 		return DK_ARG_BOOL;
-	if (DKC_IS_ANY_OF(t->name, "float", "SymFloat"))
+	if (dkc_is_any_of(t->name, "float SymFloat"))
 		return DK_ARG_DOUBLE;
 	return pointer_kind(t);
 }

@@ -127,10 +127,9 @@ static void skip_name(struct parser *p)
 /* Words that PyTorch's lexer does not accept as names. */
 static bool is_keyword(const char *word)
 {
-	return DKC_IS_ANY_OF(word, "and", "as", "assert", "break", "class", "continue", "def",
-			     "del", "elif", "else", "for", "global", "if", "import", "in",
-			     "is", "not", "or", "pass", "raise", "return", "while", "with",
-			     "Ellipsis", "False", "None", "NoneType", "True");
+	return dkc_is_any_of(word, "and as assert break class continue def del elif else "
+			     "for global if import in is not or pass raise return while "
+			     "with Ellipsis False None NoneType True");
 }
 
 /* Takes a name or a part of one, and copies it. */
@@ -240,7 +239,7 @@ static int take_alias(struct parser *p, struct dk_type *t)
 
 static bool is_generic(const char *name)
 {
-	return DKC_IS_ANY_OF(name, "Dict", "Future", "RRef", "Await", "Union");
+	return dkc_is_any_of(name, "Dict Future RRef Await Union");
 }
 
 static bool begins(const char *s, const char *prefix)
@@ -264,11 +263,10 @@ static bool is_known(const char *name)
 	if (dots)
 		return dots == 4 && begins(name, "__torch__.torch.classes.");
 	return (*name >= 'a' && *name <= 'z' && !is_keyword(name)) ||
-	       DKC_IS_ANY_OF(name, "Tensor", "Generator", "Dimname", "ScalarType",
-			     "Layout", "MemoryFormat", "Storage", "QScheme", "Quantizer",
-			     "ConstQuantizerPtr", "Device", "DeviceIndex", "Stream",
-			     "Scalar", "SymInt", "SymFloat", "SymBool", "None",
-			     "NoneType", "Capsule", "Any", "AnyClassType", "AnyEnumType");
+	       dkc_is_any_of(name, "Tensor Generator Dimname ScalarType Layout "
+			     "MemoryFormat Storage QScheme Quantizer ConstQuantizerPtr "
+			     "Device DeviceIndex Stream Scalar SymInt SymFloat SymBool "
+			     "None NoneType Capsule Any AnyClassType AnyEnumType");
 }
 
 /* Parses a name or "(". Sets *@opens if a list of types follows, which take_type() parses. */
@@ -464,13 +462,12 @@ static unsigned int word_kind(const char *from, size_t len)
 	dkc_strncpy(word, from, len, sizeof(word));
 	if (dkc_streq(word, "None"))
 		return IS_NONE;
-	if (DKC_IS_ANY_OF(word, "True", "False"))
+	if (dkc_is_any_of(word, "True False"))
 		return IS_BOOL;
-	return DKC_IS_ANY_OF(word, "strided", "Mean", "contiguous_format", "uint8", "int8",
-			     "int16", "short", "int32", "int", "int64", "long", "float16",
-			     "half", "float32", "float", "float64", "double", "bfloat16",
-			     "bool", "complex", "complex32", "chalf", "complex64", "cfloat",
-			     "complex128", "cdouble", "qint8", "quint8", "qint32") ?
+	return dkc_is_any_of(word, "strided Mean contiguous_format uint8 int8 int16 short "
+			     "int32 int int64 long float16 half float32 float float64 "
+			     "double bfloat16 bool complex complex32 chalf complex64 "
+			     "cfloat complex128 cdouble qint8 quint8 qint32") ?
 	       IS_NUMBER_NAME : 0;
 }
 
@@ -542,15 +539,15 @@ static int take_constant(struct parser *p, unsigned int kinds, const char *what)
 
 static bool is_integer_type(const char *name)
 {
-	return DKC_IS_ANY_OF(name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
-			     "DeviceIndex", "ConstQuantizerPtr");
+	return dkc_is_any_of(name, "int SymInt ScalarType Layout MemoryFormat DeviceIndex "
+			     "ConstQuantizerPtr");
 }
 
 /* True if a list of this type can have a default value. */
 static bool is_list_type(const struct dk_type *t)
 {
 	return t->kind == DK_TYPE_NAME &&
-	       (is_integer_type(t->name) || DKC_IS_ANY_OF(t->name, "float", "bool", "complex"));
+	       (is_integer_type(t->name) || dkc_is_any_of(t->name, "float bool complex"));
 }
 
 static int take_element(struct parser *p, const char *type)
@@ -598,13 +595,13 @@ static int take_default(struct parser *p, const struct dk_type *t)
 		return take_constant(p, IS_ANY, "a value");
 	if (t->kind != DK_TYPE_NAME)
 		return invalid(p, "this type cannot have a default value");
-	if (DKC_IS_ANY_OF(t->name, "Tensor", "Generator", "Quantizer"))
+	if (dkc_is_any_of(t->name, "Tensor Generator Quantizer"))
 		return take_constant(p, IS_NONE, "None");
 	if (dkc_streq(t->name, "Device"))
 		return take_constant(p, IS_STRING, "a string");
 	if (is_integer_type(t->name) ||
-	    DKC_IS_ANY_OF(t->name, "float", "bool", "str", "complex", "Scalar", "SymFloat",
-			  "SymBool", "Dimname"))
+	    dkc_is_any_of(t->name, "float bool str complex Scalar SymFloat SymBool "
+			  "Dimname"))
 		return take_constant(p, IS_ANY, "a value");
 	return invalid(p, "this type cannot have a default value");
 }

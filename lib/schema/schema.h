@@ -21,12 +21,8 @@ struct dk_schema {
 
 #define DKC_NUMBER_MAX	11
 
-bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n);
-
-#define DKC_IS_ANY_OF(name, ...)						\
-	dkc_is_any_of(name, (const char *const[]){ __VA_ARGS__ },		\
-		      sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
-
+/* True if @names, words separated by single spaces, contains @name. */
+bool dkc_is_any_of(const char *name, const char *names);
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
 /* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t);
