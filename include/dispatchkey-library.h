@@ -188,8 +188,8 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
  * Context: Process context, may sleep. Not in the kernel module.
  * Return:
  * * 0: success
- * * -EINVAL: the namespace or the key differs from the library's, or as
- *   dk_impls_register()
+ * * -EINVAL: the namespace or the key differs from the library's, a schema cannot have
+ *   the name, or as dk_impls_register()
  * * -EEXIST: @h is in use
  * * -EBUSY: the provider is being unregistered
  * * -EPROTOTYPE, -EPROTO, -ENOMEM, -ESHUTDOWN

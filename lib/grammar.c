@@ -11,6 +11,15 @@ int dkc_schema_check(const char *schema, struct dk_diag *why)
 	return err;
 }
 
+int dkc_op_name_check(const char *text, const char *name, struct dk_diag *why)
+{
+	struct dk_schema *s;
+	int err = dkc_schema_parse(text, name, true, &s, why);
+
+	dk_schema_free(s);
+	return err;
+}
+
 int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why)
 {
 	struct dk_schema *s;

@@ -84,7 +84,8 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 	/* the name consists only of a namespace */
 	if (!*name || *name == ' ' || *name == '(')
 		return dkc_lib_refuse(why, DK_WHY_BAD_NAME, given, l->pub);
-	return 0;
+	return decl->name ? dkc_op_name_check(given, name, why) :
+	       dkc_schema_check(decl->schema, why);
 }
 
 /*

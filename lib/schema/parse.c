@@ -14,6 +14,7 @@ struct open_type {
 struct parser {
 	const char *text;
 	const char *at;
+	bool name_only;			/* parse only the operator's name */
 	struct dk_schema *s;
 	struct dk_type *types;
 	char *chars;			/* where the next string is written */
@@ -742,12 +743,13 @@ static int take_overload(struct parser *p)
 static int take_op_name(struct parser *p)
 {
 	const char *overload, *name = p->chars;
+	bool after_ns = p->at > p->text;
 
 	skip_space(p);
 	if (*p->at == '(')
 		return 0;
 	if (take_word(p, "the operator's name") ||
-	    (take_joint(p, "::") && take_word(p, "the operator's name")))
+	    (!after_ns && take_joint(p, "::") && take_word(p, "the operator's name")))
 		return -EINVAL;
 	*p->chars++ = 0;
 	p->s->name = name;
@@ -763,14 +765,16 @@ static int take_schema(struct parser *p)
 {
 	int err = take_op_name(p);
 
-	if (!err)
+	if (!err && !p->name_only) {
 		err = take_args(p);
-	p->s->num_args = p->num_args;
-	if (!err)
-		err = take_returns(p);
-	p->s->num_returns = p->num_args - p->s->num_args;
+		p->s->num_args = p->num_args;
+		if (!err)
+			err = take_returns(p);
+		p->s->num_returns = p->num_args - p->s->num_args;
+	}
 	skip_space(p);
-	return err || !*p->at ? err : expected(p, "the end");
+	return err || !*p->at ? err :
+	       expected(p, p->name_only ? "the end of the name" : "the end");
 }
 
 /*
@@ -810,9 +814,10 @@ static int allocate(struct parser *p)
 	return 0;
 }
 
-int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why)
+int dkc_schema_parse(const char *text, const char *from, bool name_only,
+		     struct dk_schema **s, struct dk_diag *why)
 {
-	struct parser p = { .text = text, .at = text, .why = why };
+	struct parser p = { .text = text, .at = from, .name_only = name_only, .why = why };
 	int err;
 
 	*s = NULL;
@@ -829,6 +834,11 @@ int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why)
 	dkc_accept(why);
 	*s = p.s;
 	return 0;
+}
+
+int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why)
+{
+	return dkc_schema_parse(text, text, false, s, why);
 }
 
 void dk_schema_free(struct dk_schema *s)

@@ -23,6 +23,12 @@ struct dk_schema {
 
 /* True if @names, words separated by single spaces, contains @name. */
 bool dkc_is_any_of(const char *name, const char *names);
+/*
+ * Parses @text from @from on, which is @text or follows a namespace. Columns in messages are those
+ * of @text. If @name_only is true, the text is only the name of an operator.
+ */
+int dkc_schema_parse(const char *text, const char *from, bool name_only, struct dk_schema **s,
+		     struct dk_diag *why);
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
 /* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t);

@@ -202,7 +202,7 @@ static void fallback_unregisters_without_memory(void)
 	unsigned int allocs;
 
 	r_prepare();
-	op = dk_op_get(t_reg, "r::def");
+	op = dk_op_get(t_reg, "r::op");
 	CHECK(!function_serves());
 	allocs = allocs_of(r_register_function);
 	CHECK(function_serves());

@@ -97,13 +97,13 @@ static void registries(void)
 
 	t_open("v1", 0);
 	t_join(&r_a, "a");
-	r_def = t_decl("r::def");
+	r_def = t_decl("r::op");
 	CHECK_OK(dk_op_define(&r_a, &r_def, 0, &t_why));
-	op = dk_op_get(t_reg, "r::def");
+	op = dk_op_get(t_reg, "r::op");
 	t_unregister(&r_a);
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_IN_USE);
-	CHECK_STR(t_why.name, "r::def");
+	CHECK_STR(t_why.name, "r::op");
 	dk_op_put(op);
 	t_close();
 	CHECK_OK(dk_registry_free(NULL, &t_why));
@@ -118,7 +118,7 @@ static void registries(void)
 	/* refuses: dk_registry_check EILSEQ TABLE */
 	CHECK_INT(dk_registry_check(t_reg, &t_why), -EILSEQ);
 	CHECK_INT(t_why.reason, DK_WHY_TABLE);
-	CHECK_STR(t_why.name, "r::def");
+	CHECK_STR(t_why.name, "r::op");
 	changing.flags = 0;
 	CHECK_OK(dk_impls_unregister(&r_a, &changing, &t_why));
 	/* a fallback without the flag of atomic functions does not serve an atomic operator */

@@ -381,7 +381,7 @@ static void entries(void)
 	struct dk_op *op;
 
 	r_open();
-	op = dk_op_get(t_reg, "r::def");
+	op = dk_op_get(t_reg, "r::op");
 	/* refuses: dk_op_impl EINVAL BAD_SIZE */
 	REFUSED_ERR(dk_op_impl(op, 0, &info), EINVAL);
 	info.size = sizeof(info);

@@ -63,19 +63,19 @@ static void operators(void)
 		"none");
 	/* refuses: dk_op_define EEXIST DEFINED */
 	REFUSED(dk_op_define(&r_a, &r_def, 0, &t_why), EEXIST, DEFINED,
-		"r::def: a -> a");
+		"r::op: a -> a");
 	REFUSED(dk_op_define(&r_b, &r_def, 0, &t_why), EEXIST, DEFINED,
-		"r::def: a -> b");
+		"r::op: a -> b");
 	/* refuses: dk_op_define EINVAL NOT_ATOMIC */
 	REFUSED(dk_op_define(&r_a, &r_impl, DK_OP_ATOMIC, &t_why), EINVAL,
 		NOT_ATOMIC, "r::impl");
 	/* while a caller holds an operator, a definition cannot make it atomic */
-	CHECK_OK(dk_op_undefine(&r_a, "r::def", &t_why));
-	op = dk_op_get(t_reg, "r::def");
+	CHECK_OK(dk_op_undefine(&r_a, "r::op", &t_why));
+	op = dk_op_get(t_reg, "r::op");
 	r_rebase();
 	/* refuses: dk_op_define EBUSY CLASS */
 	REFUSED(dk_op_define(&r_a, &r_def, DK_OP_ATOMIC, &t_why), EBUSY, CLASS,
-		"r::def");
+		"r::op");
 	dk_op_put(op);
 	CHECK_OK(dk_op_define(&r_a, &r_def, 0, &t_why));
 	r_rebase();
@@ -102,11 +102,11 @@ static void operators(void)
 	REFUSED(dk_op_undefine(&r_a, "r::new", &t_why), ENOENT, NO_OPERATOR,
 		"r::new");
 	/* refuses: dk_op_undefine ENOENT NOT_THERE */
-	REFUSED(dk_op_undefine(&r_b, "r::def", &t_why), ENOENT, NOT_THERE, "r::def");
+	REFUSED(dk_op_undefine(&r_b, "r::op", &t_why), ENOENT, NOT_THERE, "r::op");
 	REFUSED(dk_op_undefine(&r_a, "r::impl", &t_why), ENOENT, NOT_THERE,
 		"r::impl");
 	/* refuses: dk_op_undefine EINVAL UNREGISTERED */
-	REFUSED(dk_op_undefine(&r_none, "r::def", &t_why), EINVAL, UNREGISTERED,
+	REFUSED(dk_op_undefine(&r_none, "r::op", &t_why), EINVAL, UNREGISTERED,
 		"none");
 	CHECK(!dk_op_get(t_reg, "r::new"));
 	r_close();
@@ -212,7 +212,7 @@ static void functions_by(register_fn reg)
 	/* refuses: dk_impls_register EPROTOTYPE SIGNATURE */
 	/* refuses: dk_backend_impls_register EPROTOTYPE SIGNATURE */
 	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE,
-		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
+		"r::op: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
 		"f8 (b) at CUDA");
 	/* the first function of an array sets a new operator's signature for the other functions */
 	decl = r_new;
@@ -344,7 +344,7 @@ static void operator_with_many_functions(void)
 	CHECK_OK(dk_impls_register(&r_b, impls, MANY, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	op = dk_op_get(t_reg, "r::def");
+	op = dk_op_get(t_reg, "r::op");
 	CHECK_STR(t_route_label(op, &cpu, NULL),
 		  t_labels[(dk_key_slot(NULL, DK_CPU) - 1 + 2 * (DK_NUM_ENTRIES - 1)) %
 			   T_FUNCTIONS]);
@@ -569,7 +569,7 @@ static void devices(void)
 	bad[1].op = &decl;
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 2, &n, &t_why),
 		EPROTOTYPE, SIGNATURE,
-		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
+		"r::op: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
 		"f8 (a) at SparsePrivateUse1");
 	/* refuses: dk_device_register ENOSPC TABLE_SIZE */
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 524289, &n, &t_why),

@@ -61,11 +61,11 @@ void r_open(void)
 	r_none.registry = t_reg;
 	t_join(&r_a, "a");
 	t_join(&r_b, "b");
-	r_def = t_decl("r::def");
+	r_def = t_decl("r::op");
 	r_atomic = t_decl("r::atomic");
 	r_impl = t_decl("r::impl");
 	r_new = t_decl("r::new");
-	r_other_sig = t_decl("r::def");
+	r_other_sig = t_decl("r::op");
 	r_other_sig.sig = "(float)";
 	CHECK_OK(dk_op_define(&r_a, &r_def, 0, &t_why));
 	CHECK_OK(dk_op_define(&r_a, &r_atomic, DK_OP_ATOMIC, &t_why));
@@ -180,7 +180,7 @@ static u64 mix_operator(u64 hash, const char *name)
 u64 r_hash_queries(void)
 {
 	static const char *const ops[] = {
-		"r::def", "r::atomic", "r::impl", "r::early", "r::new", "r::new2",
+		"r::op", "r::atomic", "r::impl", "r::early", "r::new", "r::new2",
 	};
 	static const char *const backends[] = { "edu", "solo", "third", "fourth" };
 	static const char *const devices[] = { "card", "gone", "new" };

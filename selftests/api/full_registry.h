@@ -12,7 +12,7 @@
 
 #include "test.h"
 
-/* What is registered. "r::def" and "r::atomic" are defined, and "r::atomic" is atomic. */
+/* What is registered. "r::op" and "r::atomic" are defined, and "r::atomic" is atomic. */
 extern struct dk_provider r_a, r_b;	/* both have joined "edu" */
 extern struct dk_provider r_none;	/* not registered */
 /*

@@ -214,12 +214,12 @@ int r_hold_operator(void)
 {
 	struct dk_op *op;
 
-	return dk_op_get_defined(t_reg, "r::def", &op, &t_why);
+	return dk_op_get_defined(t_reg, "r::op", &op, &t_why);
 }
 
 int r_put_operator(void)
 {
-	struct dk_op *op = dk_op_get(t_reg, "r::def");
+	struct dk_op *op = dk_op_get(t_reg, "r::op");
 
 	dk_op_put(op);
 	dk_op_put(op);
@@ -266,7 +266,7 @@ static char text[4096];
 int r_query(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };
-	struct dk_op *op = dk_op_get(t_reg, "r::def");
+	struct dk_op *op = dk_op_get(t_reg, "r::op");
 	unsigned int backend, key;
 
 	CHECK(dk_op_dump(op, text, sizeof(text)));

@@ -135,10 +135,10 @@ static void refused_definitions(void)
 			SCHEMA, "column 8: \")\" instead of the argument's name");
 	}
 	/* refuses: dk_library_def EEXIST DEFINED */
-	bad = t_decl("def");
+	bad = t_decl("op");
 	bad.debug = "defined at there";
 	REFUSED(dk_library_def(&frag, &bad, 0, &h, &t_why), EEXIST, DEFINED,
-		"r::def: a -> defined at there");
+		"r::op: a -> defined at there");
 	/* refuses: dk_library_def EEXIST HANDLE */
 	REFUSED(dk_library_def(&frag, &new, 0, &held, &t_why), EEXIST, HANDLE,
 		"handle" IN("FRAGMENT", "r"));
@@ -176,11 +176,42 @@ static void refused_definitions(void)
 	REFUSED(dk_library_def_impl(&def, &bad, 0, &fn, &h, &t_why), EINVAL,
 		SCHEMA_INFER, "r::new");
 	/* refuses: dk_library_def_impl EEXIST DEFINED */
-	bad = t_decl("def");
+	bad = t_decl("op");
 	REFUSED(dk_library_def_impl(&frag, &bad, 0, &fn, &h, &t_why), EEXIST, DEFINED,
-		"r::def: a -> registered at here");
+		"r::op: a -> registered at here");
 	CHECK(!h.core);
 	close();
+}
+
+/* No schema can define these names: PyTorch's libraries refuse them, too. */
+static void refused_names(void)
+{
+	static const struct {
+		const char *name, *why;
+	} cases[] = {
+		{ "f.", "column 3: the end instead of the overload's name" },
+		{ "f.x.y", "column 4: \".\" instead of the end of the name" },
+		{ "f(", "column 2: \"(\" instead of the end of the name" },
+		{ "f-g", "column 2: \"-\" instead of the end of the name" },
+		{ "r::1f", "column 4: \"1f\" instead of the operator's name" },
+		{ "class", "column 1: \"class\" instead of the operator's name" },
+		{ "\xc3\xa9", "column 1: \"\xc3\xa9\" instead of the operator's name" },
+		{ "f.default",
+		  "column 3: an overload must not be named \"default\" or begin with \"__\"" },
+		{ "f.__x",
+		  "column 3: an overload must not be named \"default\" or begin with \"__\"" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct dk_op_decl bad = t_decl(cases[i].name);
+		struct dk_impl fn = t_impl(&bad, DK_CUDA, 1);
+
+		/* refuses: dk_library_impl EINVAL SCHEMA */
+		REFUSED(dk_library_impl(&impl, &fn, NULL, &t_why), EINVAL, SCHEMA, cases[i].why);
+		REFUSED(dk_library_def(&def, &bad, 0, NULL, &t_why), EINVAL, SCHEMA,
+			cases[i].why);
+	}
 }
 
 static void refused_functions(void)
@@ -196,6 +227,8 @@ static void refused_functions(void)
 	/* refuses: dk_library_impl EINVAL NAMESPACE */
 	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EINVAL, NAMESPACE,
 		"s::new" IN("IMPL", "r"));
+	if (!T_KERNEL)
+		refused_names();
 	/* refuses: dk_library_impl EEXIST HANDLE */
 	REFUSED(dk_library_impl(&frag, &fn, &held, &t_why), EEXIST, HANDLE,
 		"handle" IN("FRAGMENT", "r"));

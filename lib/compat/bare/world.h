@@ -25,6 +25,7 @@
 #define dkc_registry_destroyed(reg)	do { } while (0)
 #define dkc_thread_depth()	((unsigned int *)NULL)
 #define dkc_schema_check(schema, why)	0
+#define dkc_op_name_check(text, name, why)	0
 #define dkc_schema_check_decl(decl, why)	0
 #define dkc_schema_compare(declared, inferred, why)	0
 

@@ -56,6 +56,7 @@ unsigned int *dkc_thread_depth(void);
 
 /* lib/grammar.c */
 int dkc_schema_check(const char *schema, struct dk_diag *why);
+int dkc_op_name_check(const char *text, const char *name, struct dk_diag *why);
 int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why);
 int dkc_schema_compare(const char *declared, const char *inferred,
 		       struct dk_diag *why);

@@ -42,10 +42,12 @@
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
  * dkc_thread_depth()	Returns the address of the calling thread's nesting depth of hooked
  *			calls, or NULL if the depth is kept in the local state.
- * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
- *			the parameters of a declaration, dkc_schema_compare() with the
- *			schema of a function. Only userspace has the grammar; elsewhere all
- *			three return 0.
+ * dkc_schema_check()	Parses a schema. dkc_op_name_check() parses the name of an operator,
+ *			which may follow a namespace in a text.
+ *			dkc_schema_check_decl() parses the schema of a declaration, and
+ *			compares it with the parameters.
+ *			dkc_schema_compare() compares it with the schema of a function. Only
+ *			userspace has the grammar; elsewhere all four return 0.
  * DKC_BUCKETS		The number of buckets in @indexes and in @blocks of a registry.
  * DKC_FIRST_OPS	The number of slots in a registry's first table of operators.
  */
