@@ -20,6 +20,20 @@ int dkc_op_name_check(const char *text, const char *name, struct dk_diag *why)
 	return err;
 }
 
+/*
+ * Parses the schema of a definition. Its namespace may be the name of a library, such as "a-b",
+ * which the grammar does not accept.
+ */
+static int parse_definition(const char *text, struct dk_schema **s, struct dk_diag *why)
+{
+	const char *from;
+
+	for (from = text; *from && *from != '('; from++)
+		if (from[0] == ':' && from[1] == ':')
+			return dkc_schema_parse(text, from + 2, false, s, why);
+	return dk_schema_parse(text, s, why);
+}
+
 int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why)
 {
 	struct dk_schema *s;
@@ -27,7 +41,7 @@ int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why)
 
 	if (decl->alias_analysis > DK_ALIAS_INTERNAL_SPECIAL_CASE)
 		return dkc_refuse_number(why, DK_WHY_BAD_ALIAS_ANALYSIS, decl->alias_analysis);
-	err = dk_schema_parse(decl->schema, &s, why);
+	err = parse_definition(decl->schema, &s, why);
 	if (!err)
 		err = dkc_schema_matches(s, decl, why);
 	dk_schema_free(s);
@@ -38,7 +52,7 @@ int dkc_schema_compare(const char *declared, const char *inferred,
 		       struct dk_diag *why)
 {
 	struct dk_schema *a, *b = NULL;
-	int err = dk_schema_parse(declared, &a, why);
+	int err = parse_definition(declared, &a, why);
 
 	if (!err)
 		err = dk_schema_parse(inferred, &b, why);

@@ -242,15 +242,18 @@ static int entry_def(struct dkc_entry *e, const struct dk_op_decl *given, unsign
 	};
 	int err;
 
+	/* the library's namespace precedes the text in e->decl, and need not fit the grammar */
+	if (schema) {
+		err = dkc_schema_check(schema, why);
+		if (err)
+			return err;
+	}
 	/* without a schema, there must at least be a C signature that describes the arguments */
 	if (has_impl && !e->decl.schema && !e->decl.sig)
 		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
 	if (!given->schema && !e->decl.alias_analysis)
 		e->decl.alias_analysis = DK_ALIAS_CONSERVATIVE;
 	err = dkc_register(&r);
-	/* for the column in the message: in e->decl, a namespace may precede the text */
-	if (err == -EINVAL && schema && dkc_schema_check(schema, NULL) == -EINVAL)
-		err = dkc_schema_check(schema, why) ? : err;
 	e->block = r.block;
 	return err;
 }

@@ -81,7 +81,7 @@ class _Unserved(Exception):
 class Definition:
     """A schema and its declaration. The library keeps a pointer to the declaration."""
 
-    __slots__ = ("schema", "decl", "place", "_owned")
+    __slots__ = ("schema", "decl", "place", "_owned", "_texts")
 
     def __init__(self, text: str, place: bytes):
         self.schema = Schema(text)
@@ -89,6 +89,18 @@ class Definition:
         self.decl = self.schema.declaration()
         self.decl.contents.debug = place
         self._owned = Owned(self.decl, lib.dk_schema_decl_free)
+
+    def qualify(self, name: str) -> None:
+        """Give the operator its full name, with the namespace of its library.
+
+        Called after the library has copied the declaration: the namespace need not fit the
+        grammar of schemas, such as "a-b".
+        """
+        prefix = name[:-len(self.schema.full_name)]
+        decl = self.decl.contents
+        self._texts = (name.encode(), prefix.encode() + decl.schema)
+        decl.name, decl.schema = self._texts
+        self.schema.name = prefix + self.schema.name
 
 
 def _frame_of(address: int) -> Optional[Frame]:

@@ -145,13 +145,12 @@ class _Registrar:
     def _define(self, schema: str, same_device: bool, place: bytes) -> str:
         definition = Definition(schema, place)
         name = self._full(definition.schema.full_name)
-        if name != definition.schema.full_name:
-            definition = Definition(name[:-len(definition.schema.full_name)] + schema.lstrip(),
-                                    place)
         decl = definition.decl
         with self._registry._handles.lock:
             self._register(definition, self._c_define, decl,
                            _abi.DK_OP_SAME_DEVICE if same_device else 0)
+            if name != definition.schema.full_name:
+                definition.qualify(name)
             self._registry._definitions[name] = definition
         return name
 

@@ -485,6 +485,46 @@ static void namespaces_with_a_common_beginning(void)
 	close();
 }
 
+/* As in PyTorch, a library's namespace need not fit the grammar of schemas. A schema must. */
+static void namespaces_outside_of_the_grammar(void)
+{
+	static const char *const namespaces[] = { "a-b", "demo.x", "\xc3\xa9", "1x", "a,b" };
+	struct dk_op_decl decl = t_decl(NULL), name = t_decl("f");
+	struct dk_impl fn = t_impl(&name, DK_CPU, 1);
+	struct dk_impl again = t_impl(&name, DK_CPU, 2);
+	char text[64];
+	unsigned int i;
+
+	fn.schema = "(Tensor _0) -> Tensor _0";
+	for (i = 0; i < ARRAY_SIZE(namespaces); i++) {
+		struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, namespaces[i], 0);
+
+		open();
+		CHECK_OK(dk_library_register(&lib, &t_why));
+		decl.schema = "f(Tensor x) -> Tensor";
+		CHECK_OK(dk_library_def(&lib, &decl, 0, NULL, &t_why));
+		/* compares the schemas */
+		CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
+		snprintf(text, sizeof(text), "%s::f", namespaces[i]);
+		CHECK_STR(route_label_of(text), "f1");
+		name.name = text;
+		CHECK_OK(dk_library_impl(&lib, &again, NULL, &t_why));
+		CHECK_STR(route_label_of(text), "f2");
+		name.name = "f";
+		if (!T_KERNEL) {
+			decl.schema = "g(Tensor) -> ()";
+			CHECK_INT(dk_library_def(&lib, &decl, 0, NULL, &t_why), -EINVAL);
+			CHECK_STR(t_why.name,
+				  "column 9: \")\" instead of the argument's name");
+			snprintf(text, sizeof(text), "%s::g(Tensor x) -> ()", namespaces[i]);
+			decl.schema = text;
+			CHECK_INT(dk_library_def(&lib, &decl, 0, NULL, &t_why), -EINVAL);
+			CHECK_INT(t_why.reason, DK_WHY_SCHEMA);
+		}
+		close();
+	}
+}
+
 T_SUITE(library,
 	T(library_registers_in_any_order),
 	T(library_is_registered_again),
@@ -493,6 +533,7 @@ T_SUITE(library,
 	T(find_and_walk),
 	T(error_names_both_signatures),
 	T(namespaces_with_a_common_beginning),
+	T(namespaces_outside_of_the_grammar),
 	T(function_keeps_its_signature), T(class_of_a_held_operator_is_fixed),
 	T(schema_mismatch_is_refused),
 	T(library_does_not_cut_names),

@@ -4,6 +4,7 @@ import copy
 import errno
 import gc
 import pickle
+import re
 import warnings
 import weakref
 
@@ -173,6 +174,23 @@ def test_library():
             fallbacks.fallback("CUDA", dk.fallthrough)
             assert registry.table("t::h")["CUDA"].is_fallthrough
         assert not registry.table("t::h")["CUDA"]
+
+
+def test_namespaces_outside_of_the_grammar(registry):
+    for namespace in ("a-b", "demo.x", "é", "1x", "a,b"):
+        with registry.library(namespace, "DEF") as library:
+            name = f"{namespace}::f.o"
+            assert library.define("f.o(Tensor a) -> Tensor") == name
+            assert f"\nschema: {name}(Tensor a) -> Tensor\n" in registry.dump(name)
+            library.impl("f.o", "CPU", lambda a: "short")
+            assert registry.call(name, KeySet("CPU")) == "short"
+            registry.impl(name, "CUDA", lambda a: "full")
+            assert registry.call(name, KeySet("CUDA")) == "full"
+            with pytest.raises(TypeError, match=re.escape(f"{name}() takes 1 positional")):
+                registry.call(name, 1, 2)
+            assert refused(library.define, " g(Tensor) -> ()").word.startswith("column 10: ")
+            assert refused(library.define, f"{namespace}::g() -> ()").reason == "SCHEMA"
+    assert registry.library("a-b", "DEF")
 
 
 def test_wrong_libraries(registry):

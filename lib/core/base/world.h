@@ -44,8 +44,8 @@
  *			calls, or NULL if the depth is kept in the local state.
  * dkc_schema_check()	Parses a schema. dkc_op_name_check() parses the name of an operator,
  *			which may follow a namespace in a text.
- *			dkc_schema_check_decl() parses the schema of a declaration, and
- *			compares it with the parameters.
+ *			dkc_schema_check_decl() parses the schema of a declaration, in which
+ *			any namespace is accepted, and compares it with the parameters.
  *			dkc_schema_compare() compares it with the schema of a function. Only
  *			userspace has the grammar; elsewhere all four return 0.
  * DKC_BUCKETS		The number of buckets in @indexes and in @blocks of a registry.
