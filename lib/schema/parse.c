@@ -42,12 +42,14 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Copies the word at @at for a message, or the character if there is no word. */
+/* Copies the word or number at @at for a message, or the character if there is neither. */
 static void word_at(const char *at, char *buf, size_t size)
 {
+	bool number = is_digit(at[*at == '-' || *at == '.']);
 	size_t n = 0;
 
-	while (is_letter(at[n]) || is_digit(at[n]))
+	while (is_letter(at[n]) || is_digit(at[n]) ||
+	       (number && (at[n] == '.' || at[n] == '-')))
 		n++;
 	/* a character of UTF-8 has up to 4 bytes */
 	if (*at && !n)

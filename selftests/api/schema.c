@@ -143,6 +143,9 @@ static void wrong_schemas_are_refused(void)
 	refused("f(int x=) -> ()", "column 9: \")\" instead of a value");
 	refused("f(int[] x=[1 2]) -> ()",
 		"column 14: \"2\" instead of \",\" or \"]\" in a list");
+	refused("f(int[] x=[1, 2.5]) -> ()", "column 15: \"2.5\" instead of an integer");
+	refused("f(int[] x=[-1e-05]) -> ()", "column 12: \"-1e-05\" instead of an integer");
+	refused("f(int[] x=[.5]) -> ()", "column 12: \".5\" instead of an integer");
 	refused("f(str x=\"a) -> ()", "column 18: the end instead of the end of the string");
 	refused("f(int x=1, int y) -> ()", "column 17: \")\" instead of a default value, "
 		"because an earlier argument has one");
@@ -228,7 +231,7 @@ static void types_and_defaults(void)
 	refused("f(int x=3a) -> ()", "column 9: \"3a\" instead of a value");
 	refused("f(int x=1_000) -> ()", "column 9: \"1_000\" instead of a value");
 	refused("f(int x=0x10) -> ()", "column 9: \"0x10\" instead of a value");
-	refused("f(float x=1.5.5) -> ()", "column 11: \"1\" instead of a value");
+	refused("f(float x=1.5.5) -> ()", "column 11: \"1.5.5\" instead of a value");
 	refused("f(float x=1e) -> ()", "column 11: \"1e\" instead of a value");
 	refused("f(float x=1e+) -> ()", "column 11: \"1e\" instead of a value");
 	refused("f(float x=-.) -> ()", "column 11: \"-\" instead of a value");
@@ -239,7 +242,7 @@ static void types_and_defaults(void)
 	refused("f(int[]? x=[]) -> ()", "column 12: \"[\" instead of a value");
 	refused("f(int[] x=1) -> ()", "column 11: \"1\" instead of \"[\"");
 	refused("f(int[2] x=True) -> ()", "column 12: \"True\" instead of an integer");
-	refused("f(int[] x=[1.5]) -> ()", "column 12: \"1\" instead of an integer");
+	refused("f(int[] x=[1.5]) -> ()", "column 12: \"1.5\" instead of an integer");
 	refused("f(int[] x=[1,]) -> ()", "column 14: \"]\" instead of an integer");
 	refused("f(float[] x=[\"a\"]) -> ()", "column 14: \"\"\" instead of a number");
 	refused("f(bool[] x=[1]) -> ()", "column 13: \"1\" instead of True or False");
