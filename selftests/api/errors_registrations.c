@@ -275,7 +275,7 @@ static void functions(void)
 	/* refuses: dk_impls_unregister EINVAL NULL_ARGUMENT */
 	REFUSED(dk_impls_unregister(NULL, two, &t_why), EINVAL, NULL_ARGUMENT, "prov");
 	/* refuses: dk_fallback_register EINVAL NULL_ARGUMENT */
-	REFUSED(dk_fallback_register(&r_a, NULL, &t_why), EINVAL, NULL_ARGUMENT, "impls");
+	REFUSED(dk_fallback_register(&r_a, NULL, &t_why), EINVAL, NULL_ARGUMENT, "impl");
 	/* refuses: dk_impls_register EINVAL UNREGISTERED */
 	REFUSED(dk_impls_register(&r_none, two, 2, &t_why), EINVAL, UNREGISTERED,
 		"none");

@@ -349,8 +349,9 @@ static int lock_and_register(struct dk_provider *prov, struct dkc_registration *
 {
 	int err;
 
-	if (!r->decl && !r->impls && (r->n || r->fallback))
-		return dkc_refuse(r->why, DK_WHY_NULL_ARGUMENT, "impls");
+	if (!r->impls && (r->n || r->fallback))
+		return dkc_refuse(r->why, DK_WHY_NULL_ARGUMENT,
+				  r->fallback ? "impl" : "impls");
 	err = dkc_provider_lock(prov, &r->prov, r->why);
 	if (err)
 		return err;
