@@ -11,7 +11,7 @@
 struct reader {
 	const char *at;
 	unsigned int line;
-	unsigned int last_line;		/* the line of the last functionality */
+	unsigned int lines[DKC_MAX_FUNCTIONALITIES];	/* of the functionalities */
 	char *pool;			/* free storage for names */
 	size_t pool_size;
 	struct dk_layout *l;
@@ -158,8 +158,7 @@ static int read_functionalities(struct reader *r)
 		if (dkc_find_functionality(l, l->functionality_names[l->nf]) ||
 		    (l->nf && dkc_streq(r->word, "Undefined")))
 			return refuse(r, DK_WHY_LAYOUT_TWICE, r->word);
-		l->nf++;
-		r->last_line = r->line;
+		r->lines[l->nf++] = r->line;
 	}
 	return 0;
 }
@@ -302,11 +301,13 @@ static int check(struct reader *r)
 	if (l->nf < 2)
 		return refuse(r, DK_WHY_LAYOUT_LACKS, "functionalities");
 	if (dkc_is_per_backend(l, l->nf - 1)) {
-		r->line = r->last_line;
+		r->line = r->lines[l->nf - 1];
 		return refuse(r, DK_WHY_LAYOUT_BLOCK,
 			      l->functionality_names[l->nf - 1]);
 	}
 	reason = l->has_sets ? dkc_layout_check_tables(l, &name) : DK_WHY_NONE;
+	if (reason == DK_WHY_LAYOUT_BLOCK)
+		r->line = r->lines[dkc_find_functionality(l, name)];
 	if (reason)
 		return refuse(r, reason, name);
 	unknown = l->has_sets ? dkc_layout_unknown_alias(l) : NULL;

@@ -255,11 +255,11 @@ static void invalid_texts_are_refused(void)
 	refused(SMALL_HEAD "functionalities Undefined Dense* NestedTensor* BackendSelect "
 		"ADInplaceOrView AutogradOther* AutogradFunctionality* AutogradNestedTensor "
 		"PythonDispatcher\n" SMALL_ALIASES "tables",
-		DK_WHY_LAYOUT_BLOCK, "line 5: AutogradOther");
+		DK_WHY_LAYOUT_BLOCK, "line 3: AutogradOther");
 	refused(SMALL_HEAD "functionalities Undefined Dense* NestedTensor* BackendSelect "
-		"ADInplaceOrView AutogradOther AutogradFunctionality* AutogradNestedTensor* "
-		"PythonDispatcher\n" SMALL_ALIASES "tables",
-		DK_WHY_LAYOUT_BLOCK, "line 5: AutogradNestedTensor");
+		"ADInplaceOrView AutogradOther AutogradFunctionality*\n"
+		"functionalities AutogradNestedTensor* PythonDispatcher\n" SMALL_ALIASES "tables",
+		DK_WHY_LAYOUT_BLOCK, "line 4: AutogradNestedTensor");
 }
 
 #define EIGHT(x)	x "1 " x "2 " x "3 " x "4 " x "5 " x "6 " x "7 " x "8 "
