@@ -88,8 +88,9 @@ struct dk_generator {
  * enum dk_arg_kind - the kind of an operator's parameter
  * @DK_ARG_NONE: no value; no parameter has this kind
  * @DK_ARG_BOOL: bool
- * @DK_ARG_INT: a signed integer of any width
- * @DK_ARG_UINT: an unsigned integer of any width, or an enum
+ * @DK_ARG_INT: a signed integer of any width, or an enum whose underlying type is signed
+ * @DK_ARG_UINT: an unsigned integer of any width, or an enum whose underlying type is
+ *	unsigned, as that of an enum without negative values is in GCC and Clang
  * @DK_ARG_FLOAT: float; stored as its 32 bits
  * @DK_ARG_DOUBLE: double; stored as its 64 bits
  * @DK_ARG_STRING: const char *
