@@ -111,8 +111,11 @@ class Guard:
         A coroutine or a generator runs after the call that makes it, so fn must not be a
         function that returns one.
         """
-        of_type: Any = getattr(type(fn), "__call__", None)  # of an object that is no function
-        if any(is_late(f) for f in (fn, of_type) for is_late in (
+        inner: Any = fn
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        of_type: Any = getattr(type(inner), "__call__", None)   # of an object that is no function
+        if any(is_late(f) for f in (inner, of_type) for is_late in (
                 inspect.iscoroutinefunction, inspect.isgeneratorfunction,
                 inspect.isasyncgenfunction)):
             raise TypeError("a guard cannot decorate a generator or an async function, which "

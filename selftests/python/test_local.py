@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests guards and the local state of threads."""
 import copy
+import functools
 import gc
 import pickle
 import threading
@@ -51,7 +52,8 @@ def test_what_runs_after_its_call_cannot_be_decorated():
         async def __call__(self):
             pass
 
-    for fn in (coroutine, generator, async_generator, Late()):
+    for fn in (coroutine, generator, async_generator, Late(), functools.partial(generator),
+               functools.partial(Late()), functools.partial(functools.partial(Late()))):
         with pytest.raises(TypeError, match="a guard cannot decorate a generator or an async fun"):
             dk.include("Tracer")(fn)
 
