@@ -154,8 +154,8 @@ extern const struct dk_local dk_local_default;
 	X(NO_ENTRY, 0, "the table is trimmed and has no entry for this key")	\
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
-	  "a name is 1 to 127 bytes of UTF-8 without ASCII spaces, control or bidirectional " \
-	  "characters")							\
+	  "a name is 1 to 127 bytes of UTF-8 without ASCII spaces, line separators, control " \
+	  "or bidirectional characters")					\
 	X(BAD_SIZE, EINVAL, "the size member of a structure does not match this version") \
 	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not support") \
 	X(BAD_LAYOUT, ENOENT, "no such layout")				\
