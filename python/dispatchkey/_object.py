@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import numbers
 import struct
-from typing import Any, Sequence, Union
+from typing import Any, Callable, Sequence, Union
 
 from . import _abi
 from ._error import from_diag, new_diag
 from ._keys import Layout
 from ._keyset import Keys, KeySet
 from ._library import c_bool, c_text, lib
-from ._schema import Schema
+from ._schema import Argument, Schema
 
 
 class Object:
@@ -70,6 +71,52 @@ def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
                     f"not {type(value).__name__}")
 
 
+_C_VALUES = (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Number)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, numbers.Integral)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, numbers.Real)
+
+
+# The values of a type that C gets as a pointer, as in PyTorch. A type that is not listed takes any
+# value.
+_FITS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "int": ("an int", _is_int), "SymInt": ("an int", _is_int),
+    "float": ("a float", _is_real), "SymFloat": ("a float", _is_real),
+    "bool": ("a bool", lambda value: isinstance(value, bool)),
+    "SymBool": ("a bool", lambda value: isinstance(value, bool)),
+    "Scalar": ("a number", _is_number), "complex": ("a number", _is_number),
+    "str": ("a str", lambda value: isinstance(value, str)),
+}
+
+
+def _check(kind: str, value: Any, what: str) -> None:
+    """Raise TypeError if a value does not fit a type, such as Scalar, int? or int[2]."""
+    if kind.endswith("?"):
+        if value is not None:
+            _check(kind[:-1], value, what)
+    elif kind.endswith("]"):
+        item, _, size = kind[:-1].rpartition("[")
+        if isinstance(value, (list, tuple)):
+            for i, v in enumerate(value):
+                _check(item, v, f"{what}[{i}]")
+        # as in PyTorch, int[2] takes an int and float[2] a float, but bool[2] takes no bool
+        elif size and (item in ("int", "SymInt") or (item == "float" and not _is_int(value))):
+            _check(item, value, what)
+        elif item in _FITS or item[-1] in "]?":
+            raise TypeError(f"{what}: expected a list, not {type(value).__name__}")
+    elif kind in _FITS and not _FITS[kind][1](value):
+        raise TypeError(f"{what}: expected {_FITS[kind][0]}, not {type(value).__name__}")
+
+
 class Packer:
     """Fills the argument struct of a call from Python values."""
 
@@ -85,6 +132,8 @@ class Packer:
             kind = packed[i].kind = self._decl.param[i].kind
             what = f"{self._schema.full_name}(): argument '{argument.name}'"
             if not argument._takes_name(value):      # C does not use an enumerator's name
+                if kind == _abi.DK_ARG_POINTER and not isinstance(value, _C_VALUES):
+                    self._check(argument, value, what)
                 getattr(self, "_pack_" + _KINDS[kind])(packed[i], value, what)
         size = max(self._decl.args_size, 8)
         args, why = ctypes.create_string_buffer(size), new_diag()
@@ -92,6 +141,14 @@ class Packer:
         if result < 0:
             raise from_diag(why, result)
         return args, (self._keep, packed)
+
+    @staticmethod
+    def _check(argument: Argument, value: Any, what: str) -> None:
+        try:
+            _check(argument.type, value, what)
+        except TypeError:
+            if not argument._is_default(value):
+                raise
 
     def _pointer(self, value: Any, what: str) -> Any:
         obj = object_of(value, self._layout, what)
@@ -150,7 +207,7 @@ class Packer:
         out.str = text
 
     def _pack_pointer(self, out: _abi.dk_value, value: Any, what: str) -> None:
-        if isinstance(value, (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData)):
+        if isinstance(value, _C_VALUES):
             self._keep.append(value)
             out.ptr = ctypes.addressof(value)
 

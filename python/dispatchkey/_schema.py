@@ -43,6 +43,13 @@ class Argument:
             self.type in ("ScalarType", "Layout", "MemoryFormat", "QScheme") or
             self.type in ("int", "SymInt") and value == self.default and value.isidentifier())
 
+    def _is_default(self, value: object) -> bool:
+        """Whether the value is the default, which need not fit the type: int? x="a"."""
+        if self.default is None:
+            return False
+        default = _value(self.default)
+        return type(value) is type(default) and bool(value == default)
+
 
 def _value(text: str) -> Any:
     """Return the value of a default: a number, string, list or None; else the text itself."""
@@ -64,7 +71,8 @@ class Schema:
     aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
     """
 
-    __slots__ = ("_ptr", "name", "overload", "arguments", "returns", "__weakref__")
+    __slots__ = ("_ptr", "name", "overload", "arguments", "returns", "_is_vararg",
+                 "__weakref__")
 
     def __init__(self, text: str):
         ptr, why = ctypes.c_void_p(), new_diag()
@@ -75,6 +83,7 @@ class Schema:
         self.name: str = lib.dk_schema_name(self._ptr).decode()
         self.overload: str = lib.dk_schema_overload(self._ptr).decode()
         self.arguments = self._list(lib.dk_schema_args, lib.dk_schema_argument)
+        self._is_vararg = bool(lib.dk_schema_flags(self._ptr) & _abi.DK_SCHEMA_VARARG)
         self.returns = self._list(lib.dk_schema_returns, lib.dk_schema_return)
 
     def _list(self, count: Callable[..., int], get: Callable[..., Any]) -> tuple[Argument, ...]:
@@ -109,8 +118,9 @@ class Schema:
         """Return the values of all arguments in order, bound as in a call of a function."""
         positional = [a for a in self.arguments if not a.keyword_only]
         if len(args) > len(positional):
+            more = ': no value can be passed for "..."' if self._is_vararg else ""
             raise TypeError(f"{self.full_name}() takes {len(positional)} positional arguments "
-                            f"but {len(args)} were given")
+                            f"but {len(args)} were given{more}")
         values = dict(enumerate(args))      # by position: two arguments may have one name
         for name, value in kwargs.items():
             named = [i for i, a in enumerate(self.arguments) if a.name == name]

@@ -50,12 +50,46 @@ def test_arguments_named_as_those_of_the_methods(registry, cpu):
     ("bool a", (1,), "argument 'a': expected True or False, not int"),
     ("float a", ("x",), "argument 'a': expected a float, not str"),
     ("str a", (1,), "argument 'a': expected a str, not int"),
+    ("Scalar a", ("x",), "argument 'a': expected a number, not str"),
+    ("Scalar a", (None,), "argument 'a': expected a number, not NoneType"),
+    ("int? a", (1.5,), "argument 'a': expected an int, not float"),
+    ("int[2] a", (1.5,), "argument 'a': expected an int, not float"),
+    ("float[2] a", (1,), "argument 'a': expected a list, not int"),
+    ("int[] a", (1,), "argument 'a': expected a list, not int"),
+    ("int[] a", ([1, "x"],), r"argument 'a'\[1\]: expected an int, not str"),
+    ("int?[] a", ([None, 1.5],), r"argument 'a'\[1\]: expected an int, not float"),
+    ("float[]? a", ([1, 1j],), r"argument 'a'\[1\]: expected a float, not complex"),
+    ("bool[2] a", (True,), "argument 'a': expected a list, not bool"),
+    ("str[] a", ("x",), "argument 'a': expected a list, not str"),
+    ("complex? a", ("x",), "argument 'a': expected a number, not str"),
+    ("int a, ...", (1, 2), 'takes 1 positional .* given: no value can be passed for "..."'),
     ("int a", (), r"needs a value for argument 'a'"),
 ])
 def test_wrong_arguments(registry, schema, args, why):
     registry.define(f"t::wrong({schema}) -> ()")
     with pytest.raises(TypeError, match=rf"t::wrong\(\):? {why}"):
         registry.call("t::wrong", *args)
+
+
+@pytest.mark.parametrize("kind, values", [
+    ("Scalar", (1, True, 1.5, 1j)), ("Scalar?", (None, 1)), ("int?", (1, True, None)),
+    ("int[]", ([1, True], (1,), [])), ("int[2]", (1, [1, 2, 3])), ("int[2]?", (None, 1, [1])),
+    ("float?", (1, 1.5, None)), ("float[]", ([1, 1.5],)), ("float[2]", (1.5, [1, 2])),
+    ("bool[]", ([True],)), ("str[]", (["a"],)), ("complex?", (1, 1.5, 1j, None)),
+    ("Scalar[]", ([1, 1.5, 1j],)), ("int?[]", ([1, None],)), ("Tensor[]?", (None, [1])),
+    ("Device?", ("cpu", None)), ("int[]", (ctypes.c_int(5),)), ("Dict(str, int)", ({"a": 1},)),
+])
+def test_values_that_fit(registry, cpu, kind, values):
+    registry.define(f"t::fits(Tensor x, {kind} a) -> ()")
+    registry.impl("t::fits", "CPU", lambda x, a: a)
+    for value in values:
+        assert registry.call("t::fits", cpu, value) is value
+
+
+def test_a_default_need_not_fit(registry, cpu):
+    registry.define('t::default(Tensor x, int? a="text", *, int[1] b=[Mean]) -> ()')
+    registry.impl("t::default", "CPU", lambda x, a, b: (a, b))
+    assert registry.call("t::default", cpu) == ("text", "[Mean]")
 
 
 def test_names_of_enumerators(registry):
