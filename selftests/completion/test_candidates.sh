@@ -72,6 +72,9 @@ offers '' --nonsense=
 offers '-lpytorch-1.13 -lpytorch-1.12 -lpytorch-1.11 -lpytorch-1.10' key -lpytorch-1.1
 offers '-jlpytorch-1.13 -jlpytorch-1.12 -jlpytorch-1.11 -jlpytorch-1.10' key -jlpytorch-1.1
 offers '' -x
+offers 'pytorch-2.14+trimmed' layout pytorch-2.14+
+offers '--layout=v1+trimmed' --layout=v1+
+offers ':files' layout pytorch-2.6+
 
 is "all layouts are offered" \
 	"$("$path" layout | sed -n '/^layouts: /,$ { s/^layouts: *//; s/^ *//; p }' |

@@ -79,9 +79,8 @@ static void put_layouts(struct completion *c)
 
 	while ((next = dk_layout_next(next))) {
 		snprintf(name, sizeof(name), "%s%s", next, trimmed ? "+trimmed" : "");
+		/* few layouts have a variant with a trimmed table */
 		l = dk_layout_find(name, NULL);
-		if (!l)
-			l = dk_layout_find(next, NULL);
 		if (l)
 			candidate_format(c, name,
 					 "%u backends, %u functionalities, %u table entries",
