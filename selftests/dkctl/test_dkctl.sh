@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=265
+planned=272
 count=0
 failed=0
 
@@ -456,6 +456,16 @@ done
 bad 'the keys of this release are not known; use a file, or a layout' layout pytorch-2.15
 bad 'the keys of this release are not known; use a file, or a layout' layout v2.15.1
 bad 'unknown layout "v9": use a file' layout v9
+for release in pytorch-2.6 pytorch-2.14.1 v2.14.1 torch; do
+	run layout $release+trimmed
+	[ $status = 2 ] && [ "$(cat "$tmp/err")" = "dkctl: unknown layout \"$release+trimmed\": \
+the layouts with a trimmed table are v1+trimmed, pytorch-2.14+trimmed, pytorch-1.13+trimmed" ]
+	result $? "the layouts with a trimmed table are listed for $release+trimmed"
+done
+for name in $("$DKCTL" help layout | tr -s ' ,' '\n' | grep -F +trimmed); do
+	has "the help of layout names a layout that exists: $name" \
+		"The table is trimmed: most functionalities have no entry." layout "$name"
+done
 bad 'cannot open "/dev/null/v9": Not a directory' layout /dev/null/v9
 bad '"pytorch-9"' key CPU -l pytorch-9
 bad 'use a file, or a layout that "dkctl layout" lists' keyset --to pytorch-2.15 CPU

@@ -78,7 +78,7 @@ static void put_layouts(struct completion *c)
 	char name[DK_NAME_MAX + 16];
 
 	while ((next = dk_layout_next(next))) {
-		snprintf(name, sizeof(name), "%s%s", next, trimmed ? "+trimmed" : "");
+		snprintf(name, sizeof(name), "%s%s", next, trimmed ? TRIMMED : "");
 		/* few layouts have a variant with a trimmed table */
 		l = dk_layout_find(name, NULL);
 		if (l)

@@ -161,6 +161,9 @@ int run_version(struct request *q);
 /* Prints only the version of dkctl. */
 int show_version(struct request *q);
 
+/* The end of the name of a layout whose table is PyTorch's trimmed one. */
+#define TRIMMED	"+trimmed"
+
 /*
  * layout.c: finds a layout by name, or reads it from a file. Returns NULL after fail().
  * Each request may open three layouts.

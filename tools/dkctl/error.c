@@ -181,10 +181,39 @@ static bool is_release(const char *name)
 	return isdigit((unsigned char)*name) && strchr(name, '.');
 }
 
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), n = strlen(suffix);
+
+	return len >= n && !strcmp(name + len - n, suffix);
+}
+
+/* Refuses a name with TRIMMED, and lists the names that exist. */
+static int fail_trimmed(struct request *q, const char *name)
+{
+	const char *next = NULL, *separator = "";
+	char list[512], trimmed[DK_NAME_MAX + 16];
+	size_t n = 0;
+
+	list[0] = '\0';
+	while ((next = dk_layout_next(next))) {
+		snprintf(trimmed, sizeof(trimmed), "%s" TRIMMED, next);
+		if (!dk_layout_find(trimmed, NULL) || n >= sizeof(list))
+			continue;
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", separator, trimmed);
+		separator = ", ";
+	}
+	return fail(q, STATUS_BAD_INPUT, name, NULL,
+		    "unknown layout \"%.127s\": the layouts with a trimmed table are %s", name,
+		    list);
+}
+
 int fail_layout(struct request *q, const char *name)
 {
 	struct suggestion s;
 
+	if (has_suffix(name, TRIMMED))
+		return fail_trimmed(q, name);
 	suggest_begin(&s, name);
 	suggest_layouts(&s);
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),

@@ -117,7 +117,8 @@ const struct subcommand subcommands[] = {
 		"layout", "[--describe] [NAME|FILE]", "a layout, highest priority first",
 		"Prints every functionality of a layout, highest priority first, with its table\n"
 		"entries, its bit in a keyset and its value as a key. Then come the backends and\n"
-		"the names of all layouts. NAME+trimmed is a layout with PyTorch's trimmed table.\n",
+		"the names of all layouts. v1+trimmed, pytorch-2.14+trimmed and\n"
+		"pytorch-1.13+trimmed are the layouts with PyTorch's trimmed table.\n",
 		run_layout, OPTION_LAYOUT | OPTION_DESCRIBE, 0, 1,
 		.examples =
 		"  dkctl layout                  layout v1, highest priority first\n"
