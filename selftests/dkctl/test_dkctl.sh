@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=272
+planned=276
 count=0
 failed=0
 
@@ -407,6 +407,11 @@ json 0 '"help":"dkctl' -j
 json 0 '"help":"usage: dkctl key [NAME]\n' -j help key
 json 2 '"word":"Spase","suggestion":"Sparse"' -j key Spase
 json 2 '"word":"--bogus"' -j --bogus
+json 2 '"word":"--layout"}' -j -l v1 schema 'f() -> ()'
+json 2 '"word":"--statistics"}' -js key CPU
+json 2 '"word":"--transcript"}' -j replay --check --transcript /dev/null
+printf 'layout x\nbackends CPU\nbackend CUDA\n' >"$tmp/bad"
+json 2 "\"word\":\"$tmp/bad\",\"line\":3}" -j key -l "$tmp/bad" CPU
 json 2 '"word":"/nonexistent"' -j replay --check /nonexistent
 json 2 '"error"' -j replay --check /dev/null
 "$DKCTL" -j key "$(printf 'a\001"\\\377')" >"$tmp/out" 2>"$tmp/err"
@@ -472,7 +477,6 @@ bad 'use a file, or a layout that "dkctl layout" lists' keyset --to pytorch-2.15
 bad '--to' keyset --to
 bad '--to' key --to v1 CPU
 bad 'pytorch-1.12' alias -l pytorch-1.12 Autograd
-printf 'layout x\nbackends CPU\nbackend CUDA\n' >"$tmp/bad"
 bad "$tmp/bad: line 3: backend: " key -l "$tmp/bad" CPU
 printf 'layout x\0y\n' >"$tmp/bad"
 bad 'it has a NUL byte' key -l "$tmp/bad" CPU

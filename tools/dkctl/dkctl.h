@@ -230,6 +230,9 @@ size_t escaped_len(const char *s);
 void print_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int fail(struct request *q, int status, const char *word, const char *suggestion,
 	 const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Reports bad input in a line of a file. */
+int fail_at(struct request *q, const char *file, unsigned long line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 int fail_key(struct request *q, const char *name);
 int fail_keyset(struct request *q, const char *word);
 int fail_layout(struct request *q, const char *name);

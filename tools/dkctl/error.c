@@ -9,8 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* @line: of the file that @word names, or 0 */
 static void json_error(struct request *q, const char *message, const char *word,
-		       const char *suggestion)
+		       unsigned long line, const char *suggestion)
 {
 	struct json j;
 
@@ -19,6 +20,8 @@ static void json_error(struct request *q, const char *message, const char *word,
 	json_string(&j, "message", message);
 	if (word)
 		json_string(&j, "word", word);
+	if (line)
+		json_uint(&j, "line", line);
 	if (suggestion)
 		json_string(&j, "suggestion", suggestion);
 	json_end(&j);
@@ -39,21 +42,38 @@ static void put_sentence(const char *message, const char *suggestion)
 	fputc('\n', stderr);
 }
 
-int fail(struct request *q, int status, const char *word, const char *suggestion,
-	 const char *format, ...)
+static void put_error(struct request *q, const char *word, unsigned long line,
+		      const char *suggestion, const char *format, va_list ap)
 {
 	char message[1024];
-	va_list ap;
 
-	va_start(ap, format);
 	vsnprintf(message, sizeof(message), format, ap);
-	va_end(ap);
 	if (q->options & OPTION_JSON)
-		json_error(q, message, word, suggestion);
+		json_error(q, message, word, line, suggestion);
 	/* keep the order of stdout and stderr */
 	flush_output();
 	put_sentence(message, suggestion);
+}
+
+int fail(struct request *q, int status, const char *word, const char *suggestion,
+	 const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	put_error(q, word, 0, suggestion, format, ap);
+	va_end(ap);
 	return status;
+}
+
+int fail_at(struct request *q, const char *file, unsigned long line, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	put_error(q, file, line, NULL, format, ap);
+	va_end(ap);
+	return STATUS_BAD_INPUT;
 }
 
 void print_notice(const char *format, ...)

@@ -9,6 +9,18 @@
 /* No layout is this long. The limit also stops reading endless device files. */
 #define FILE_MAX	65536
 
+/* For most reasons, @why->name is "line N: WORD". */
+static int fail_parse(struct request *q, const char *file, const struct dk_diag *why)
+{
+	static const char prefix[] = "line ";
+	size_t len = sizeof(prefix) - 1;
+	unsigned long line = 0;
+
+	if (!strncmp(why->name, prefix, len))
+		line = strtoul(why->name + len, NULL, 10);
+	return fail_at(q, file, line, "%.512s: %s: %s", file, why->name, why->text);
+}
+
 static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f, int *status)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -32,8 +44,7 @@ static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f
 		if (!l && why.reason == DK_WHY_NO_MEMORY)
 			*status = fail_memory(q);
 		else if (!l)
-			*status = fail(q, STATUS_BAD_INPUT, why.name, NULL,
-				       "%.512s: %s: %s", name, why.name, why.text);
+			*status = fail_parse(q, name, &why);
 	}
 	free(text);
 	return l;

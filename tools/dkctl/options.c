@@ -193,13 +193,15 @@ int fail_option(struct reader *r)
 int check_options(struct request *q, const struct subcommand *s)
 {
 	unsigned int extra = q->options & ~(s->options | OPTIONS_GLOBAL);
+	char name[32];
 	size_t i;
 
 	for (i = 0; options[i].name; i++) {
-		if (extra & options[i].option)
-			return fail(q, STATUS_BAD_INPUT, options[i].name, NULL,
-				    "%s has no option --%s: see \"dkctl help %s\"", s->name,
-				    options[i].name, s->name);
+		if (!(extra & options[i].option))
+			continue;
+		snprintf(name, sizeof(name), "--%s", options[i].name);
+		return fail(q, STATUS_BAD_INPUT, name, NULL,
+			    "%s has no option %s: see \"dkctl help %s\"", s->name, name, s->name);
 	}
 	return STATUS_OK;
 }

@@ -366,7 +366,7 @@ int run_replay(struct request *q)
 		return fail(q, STATUS_BAD_INPUT, q->layout_name, NULL,
 			    "replay --check has no option --layout: use the command \"layout NAME\" in the transcript");
 	if (q->options & OPTION_CHECK && q->options & OPTION_TRANSCRIPT)
-		return fail(q, STATUS_BAD_INPUT, "transcript", NULL,
+		return fail(q, STATUS_BAD_INPUT, "--transcript", NULL,
 			    "replay has --check and --transcript, but not both: use one of them");
 	if (!q->num_args && !isatty(STDIN_FILENO))
 		return fail(q, STATUS_BAD_INPUT, "FILE", NULL,
