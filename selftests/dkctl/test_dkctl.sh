@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=276
+planned=281
 count=0
 failed=0
 
@@ -605,6 +605,13 @@ result $? "an unknown command from a pipe gives a failure status"
 printf 'help\nquit\nkye\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err" &&
 	[ ! -s "$tmp/err" ] && grep -q '^  layout-info  ' "$tmp/out"
 result $? "the commands help and quit from a pipe"
+printf 'help nope\nquit now\nhelp key x\nhelp quit\n quit \nkye\n' |
+	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+[ $? = 2 ] && [ "$(cat "$tmp/out")" = 'error: unknown command: nope
+error: unexpected word: now
+error: unexpected word: x
+  quit                             end dkctl' ] && [ "$(wc -l <"$tmp/err")" = 3 ]
+result $? "wrong words after help and quit are refused"
 printf 'help key\n' | "$DKCTL" -j replay - >"$tmp/out" 2>"$tmp/err" &&
 	grep -q '"answer":\["  key KEY ' "$tmp/out"
 result $? "the command help from a pipe, in JSON"
@@ -858,6 +865,10 @@ advice 'op my::add@table my::ad' 'did you mean "my::add"?'
 advice 'key Autograt' 'did you mean "Autograd"?'
 advice 'backend edu@device card0 edu@offline card1' 'did you mean "card0"?'
 advice 'help keyset' '  keyset SET                       properties of a set'
+advice 'key Autograt@help nope' 'error: unknown command: nope'
+advice 'key Autograt@help nope' '"help" lists the commands'
+advice 'help kye' 'did you mean "key"?'
+advice 'quit now' '  quit                             end dkctl'
 advice 'keyset' '  keyset SET                       properties of a set'
 
 # ---- schemas ----------------------------------------------------------------

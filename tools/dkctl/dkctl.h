@@ -191,7 +191,7 @@ void help_subcommand(FILE *f, const struct subcommand *s);
 /* Prints the commands of transcripts. */
 void help_transcript(FILE *f);
 /* Prints the usage of one command; returns false if it is unknown. */
-bool help_command(FILE *f, const char *name);
+bool help_command(FILE *f, const char *name, size_t len);
 int show_help(struct request *q, const struct subcommand *s);
 
 /* text_stream.c: collects output in memory */

@@ -177,18 +177,29 @@ void help_transcript(FILE *f)
 	      "function. Quote words that contain spaces with '...' or \"...\".\n", f);
 }
 
-bool help_command(FILE *f, const char *name)
+/* Commands that only standard input may have, and not a transcript in a file. */
+static const struct dk_replay_command session_commands[] = {
+	{ "help", "[COMMAND]", "the commands, or one of them" },
+	{ "quit", "", "end dkctl" },
+	{ "exit", "", "end dkctl" },
+};
+
+bool help_command(FILE *f, const char *name, size_t len)
 {
-	const struct dk_replay_command *c;
+	const struct dk_replay_command *c, *found = NULL;
 	unsigned int i;
 
-	for (i = 0; (c = dk_replay_command(i)); i++) {
-		if (!strcmp(c->name, name)) {
-			help_entry(f, c->name, c->usage, c->what);
-			return true;
-		}
+	for (i = 0; !found && (c = dk_replay_command(i)); i++) {
+		if (is_word(name, len, c->name))
+			found = c;
 	}
-	return false;
+	for (i = 0; !found && i < ARRAY_SIZE(session_commands); i++) {
+		if (is_word(name, len, session_commands[i].name))
+			found = &session_commands[i];
+	}
+	if (found)
+		help_entry(f, found->name, found->usage, found->what);
+	return found;
 }
 
 /* Prints help as text, or as a string in JSON. */

@@ -42,6 +42,10 @@ int session_fail_empty(struct session *s)
 		    s->name);
 }
 
+/* Refusals, as the interpreter words them. */
+static const char unknown_command[] = "unknown command: ";
+static const char unexpected_word[] = "unexpected word: ";
+
 /* ---- running -------------------------------------------------------------- */
 
 static void try_line(struct suggestion *near, const char *line, size_t len)
@@ -110,7 +114,7 @@ void session_put_usage(FILE *f, const char *command)
 {
 	struct suggestion near;
 
-	if (help_command(f, command))
+	if (help_command(f, command, strlen(command)))
 		return;
 	suggest_begin(&near, command);
 	suggest_commands(&near);
@@ -120,14 +124,53 @@ void session_put_usage(FILE *f, const char *command)
 		fprintf(f, "\"help\" lists the commands\n");
 }
 
+static const char *skip_blanks(const char *line)
+{
+	return line + strspn(line, " \t");
+}
+
+static size_t word_len(const char *line)
+{
+	return strcspn(line, " \t");
+}
+
+static const char *second_word(const char *line)
+{
+	line = skip_blanks(line);
+	return skip_blanks(line + word_len(line));
+}
+
+static bool begins_with(const char *line, const char *word)
+{
+	line = skip_blanks(line);
+	return is_word(line, word_len(line), word);
+}
+
 static bool is_help(const char *line)
 {
-	return !strcmp(line, "help") || !strncmp(line, "help ", 5);
+	return begins_with(line, "help");
+}
+
+static bool begins_with_quit(const char *line)
+{
+	return begins_with(line, "quit") || begins_with(line, "exit");
 }
 
 bool session_is_quit(const char *line)
 {
-	return !strcmp(line, "quit") || !strcmp(line, "exit");
+	return begins_with_quit(line) && !*second_word(line);
+}
+
+bool session_is_own(const char *line)
+{
+	return is_help(line) || begins_with_quit(line);
+}
+
+const char *session_unknown_command(const struct session *s)
+{
+	size_t len = sizeof(unknown_command) - 1;
+
+	return strncmp(s->refusal, unknown_command, len) ? NULL : s->refusal + len;
 }
 
 static int fail_help(struct session *s)
@@ -138,32 +181,55 @@ static int fail_help(struct session *s)
 	return -ENOMEM;
 }
 
-/* Answers "help" or "help COMMAND". */
-static int answer_help(struct session *s, const char *line)
+/* Answers with an error that names the first word of @line. */
+static int refuse_word(struct session *s, const char *why, const char *line)
 {
-	const char *command = line + 4 + strspn(line + 4, " ");
 	struct text_stream t;
 	FILE *f = text_begin(&t);
 
 	if (!f)
 		return fail_help(s);
+	fprintf(f, "error: %s%.*s\n", why, (int)word_len(line), line);
+	if (!text_end(&t, f))
+		return fail_help(s);
+	emit(s, t.text, t.len);
+	free(t.text);
+	return -EINVAL;
+}
+
+/* Answers "help" or "help COMMAND". */
+static int answer_help(struct session *s, const char *command)
+{
+	bool is_known = true;
+	struct text_stream t;
+	FILE *f;
+
+	if (*second_word(command))
+		return refuse_word(s, unexpected_word, second_word(command));
+	f = text_begin(&t);
+	if (!f)
+		return fail_help(s);
 	if (*command)
-		session_put_usage(f, command);
+		is_known = help_command(f, command, word_len(command));
 	else
 		help_transcript(f);
 	if (!*command && s->at_prompt)
 		fprintf(f, "\n\"help COMMAND\" shows one of them, \"quit\" ends.\n");
 	if (!text_end(&t, f))
 		return fail_help(s);
-	emit(s, t.text, t.len);
+	if (is_known)
+		emit(s, t.text, t.len);
 	free(t.text);
-	return 0;
+	return is_known ? 0 : refuse_word(s, unknown_command, command);
 }
 
 static int answer(struct session *s, struct dk_replay *r, const char *line, size_t len)
 {
 	if (s->has_help && is_help(line))
-		return answer_help(s, line);
+		return answer_help(s, second_word(line));
+	/* without another word, quit ends dkctl */
+	if (s->has_help && begins_with_quit(line))
+		return refuse_word(s, unexpected_word, second_word(line));
 	return dk_replay_line(r, line, len);
 }
 
@@ -202,12 +268,10 @@ static struct dk_replay *begin(struct session *s)
 
 /* ---- refusals ------------------------------------------------------------- */
 
-static const char unknown_command[] = "unknown command: ";
-
 /* Keeps a refusal until the next line shows whether the transcript expects it. */
 static void keep_refusal(struct session *s)
 {
-	s->is_unknown = !strncmp(s->refusal, unknown_command, sizeof(unknown_command) - 1);
+	s->is_unknown = session_unknown_command(s);
 	/* --transcript prints the command above the answer */
 	if (s->is_unknown || !(s->q->options & OPTION_TRANSCRIPT))
 		s->refused_line = s->line;
@@ -221,7 +285,7 @@ static void report_refusal(struct session *s, const char *next)
 
 	if (s->refused_line && !(next && !strncmp(next, "error", 5))) {
 		if (s->is_unknown) {
-			suggest_begin(&near, s->refusal + sizeof(unknown_command) - 1);
+			suggest_begin(&near, session_unknown_command(s));
 			suggest_commands(&near);
 			hint = suggest_end(&near) ? near.best : "";
 		}

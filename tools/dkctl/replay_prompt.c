@@ -58,12 +58,14 @@ static void put_suggestion(struct session *s, struct dk_replay *r)
 /* Prints a correction after a refusal. */
 static void put_advice(struct session *s, struct dk_replay *r, char *line)
 {
-	if (dk_replay_why(r)->reason) {
+	const char *unknown = session_unknown_command(s);
+
+	if (!session_is_own(line) && dk_replay_why(r)->reason) {
 		put_suggestion(s, r);
 		return;
 	}
 	line[strcspn(line, " \t")] = '\0';
-	session_put_usage(stdout, line);
+	session_put_usage(stdout, unknown ? unknown : line);
 }
 
 /* Runs one line; returns false for "quit". */

@@ -36,6 +36,10 @@ int session_run_command(struct session *s, struct dk_replay *r, const char *line
 /* Prints the usage of a command, or suggests a similar command. */
 void session_put_usage(FILE *f, const char *command);
 bool session_is_quit(const char *line);
+/* True if dkctl answers the line, and not the interpreter: "help", "quit". */
+bool session_is_own(const char *line);
+/* Returns the unknown command that the last refusal names, or NULL. */
+const char *session_unknown_command(const struct session *s);
 int session_fail_read(struct session *s, int err);
 int session_fail_empty(struct session *s);
 
