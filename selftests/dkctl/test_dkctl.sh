@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=281
+planned=282
 count=0
 failed=0
 
@@ -750,6 +750,16 @@ error: expected a device after the @: edu@
 END
 cmp -s "$tmp/out" "$tmp/want"
 result $? "transcript: a device of a call follows the first @"
+printf '%s\n' stock 'op a::b' 'backend edu' 'device edu edu' 'device two edu' \
+	'impl -d edu a::b edu one' 'impl -d two a::b edu two' 'offline edu' 'call a::b edu@two' \
+	'online edu' 'offline PrivateUse1' 'call a::b edu@two' |
+	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+cat >"$tmp/want" <<END
+0x11000 0x11000 PrivateUse1 two@two
+error: the device is unregistered or offline, and no other function serves this route: a::b
+END
+cmp -s "$tmp/out" "$tmp/want"
+result $? "transcript: a name of a device and a backend is the device"
 printf '%s\n' 'backend edu' 'keyset edu|Foo|' 'keyset CPU|' 'keyset |CPU' 'keyset edu||CPU' 'keyset edu,' |
 	"$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 printf 'error: could not parse keyset: %s\n' Foo 'CPU|' '|CPU' 'edu||CPU' edu, >"$tmp/want"
