@@ -278,6 +278,16 @@ dkctl monitor >/dev/null 2>"$tmp/why"
 [ $? = 4 ] && grep -qx 'dkctl: dispatchkey.ko was unloaded' "$tmp/why"
 result $? "monitor ends when the module is unloaded"
 
+# An answer may have longer names than the module makes. The buffer of a list ends in the second one.
+long=$(head -c 600 /dev/zero | tr '\0' x)
+{
+	echo "layout v1"
+	echo "!provider p | m | registered | 0 | 0 | 0 | 0 | $long | $long | $long"
+} >"$tmp/long.fake"
+DKCTL_FAKE=$tmp/long.fake dkctl provider >"$tmp/why" 2>&1 &&
+	tr -d ' \n' <"$tmp/why" | grep -q "[^x]${long}and2more$"
+result $? "names that do not fit into the list of a provider are counted"
+
 dkctl table x --svg /nonexistent/folder/file >"$tmp/why" 2>&1
 [ $? = 2 ]
 result $? "a picture that cannot be written is an error"
@@ -339,6 +349,7 @@ while read -r words; do
 done >"$tmp/why" <<END
 help route
 layout -l $tmp/layout
+key -l pytorch-2.6 CPU
 schema a::b(Tensor[])->Tensor
 replay $tmp/long.dkt
 replay --json $tmp/long.dkt
@@ -359,6 +370,21 @@ limits
 END
 [ ! -s "$tmp/why" ]
 result $? "each failed allocation is reported"
+
+# Without memory to wrap a text, the help has longer lines, but the same words.
+dkctl help | tr -d ' \n' >"$tmp/want"
+n=0 status=0
+while [ $status != 98 ]; do
+	n=$((n + 1))
+	[ $n -lt 1000 ] || { echo "more than $n allocations"; break; }
+	status=0
+	DKCTL_FAIL=$n dkctl help >"$tmp/help" 2>&1 || status=$?
+	[ $status != 3 ] || continue
+	tr -d ' \n' <"$tmp/help" >"$tmp/got"
+	cmp -s "$tmp/want" "$tmp/got" || echo "other words if allocation $n fails"
+done >"$tmp/why"
+[ ! -s "$tmp/why" ] && [ $n -gt 10 ]
+result $? "the help has the same words if memory is lacking"
 
 echo "1..$count"
 [ $failed = 0 ]
