@@ -239,7 +239,7 @@ int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v)
 	const char *data = (const char *)nlh + NLMSG_HDRLEN;
 	int len = (int)nlh->nlmsg_len - NLMSG_HDRLEN;
 	struct nlmsgerr err;
-	size_t used = sizeof(v->code);
+	uint64_t used = sizeof(v->code);	/* size_t may be too small for the sum below */
 
 	*v = (struct dkn_ack){ 0 };
 	if (nlh->nlmsg_type == NLMSG_ERROR) {
@@ -250,14 +250,17 @@ int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v)
 		used = sizeof(err);
 		/* the ACK contains a copy of the whole request */
 		if (!(nlh->nlmsg_flags & NLM_F_CAPPED) && err.msg.nlmsg_len > NLMSG_HDRLEN)
-			used += (size_t)err.msg.nlmsg_len - NLMSG_HDRLEN;
+			used += err.msg.nlmsg_len - NLMSG_HDRLEN;
 	} else if (len >= (int)sizeof(v->code)) {
 		memcpy(&v->code, data, sizeof(v->code));
 	}
 	if (!dkn_is_error(v->code))
 		return -EBADMSG;
-	used = NLMSG_ALIGN(used);
+	/* NLMSG_ALIGN() has only 32 bits, so compare the length before, too */
 	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS) || used > (size_t)len)
+		return 0;
+	used = NLMSG_ALIGN(used);
+	if (used > (size_t)len)
 		return 0;
 	v->tlvs = (const void *)(data + used);
 	v->len = len - (int)used;

@@ -444,6 +444,25 @@ static void request_beyond_the_end(const struct nlmsghdr *request)
 	ack_with(request, &(struct tlv){ 8, NLMSGERR_ATTR_OFFS, 20 }, 8, UINT32_MAX);
 }
 
+/*
+ * Queues an error whose copy of the request ends 4 GiB after the error's start. In 32 bits, that is
+ * the start. The error code would then be the header of a TLV with 61536 bytes, and the message
+ * would follow it.
+ */
+static void request_of_4_gib(const struct nlmsghdr *request)
+{
+	struct nlmsgerr err = { .error = -4000, .msg = *request };
+	struct fake_msg m;
+
+	err.msg.nlmsg_len = UINT32_MAX - 3;
+	fake_begin(&m, NLMSG_ERROR, NLM_F_ACK_TLVS, request->nlmsg_seq);
+	fake_bytes(&m, &err, sizeof(err));
+	memset(m.bytes + m.len, 0, 61536);
+	m.len = NLMSG_HDRLEN + (0x10000 - 4000);
+	fake_string(&m, NLMSGERR_ATTR_MSG, "not a message");
+	fake_queue(&m);
+}
+
 static void request_of_no_length(const struct nlmsghdr *request)
 {
 	ack_with(request, &(struct tlv){ 8, NLMSGERR_ATTR_OFFS, 20 }, 8, 1);
@@ -458,6 +477,7 @@ TEST(extended_acks)
 	expect_backend(message_without_nul, -EINVAL, "Invalid argument");
 	expect_backend(unknown_missing, -EINVAL, "Invalid argument");
 	expect_backend(request_beyond_the_end, -EINVAL, "Invalid argument");
+	expect_backend(request_of_4_gib, -4000, strerror(4000));
 	expect_backend(request_of_no_length, -EINVAL, "backend 14: Invalid argument");
 }
 
