@@ -31,6 +31,21 @@ defined() {
 fits() { # SIZE WORD
 	"$dir/arena" "$1" >"$dir/log" && grep -q "^ok 1 $2$" "$dir/log"
 }
+page=$st_top/Documentation/api/bare.rst
+# The page has the sizes of 64-bit CPUs.
+page_names_arena() {
+	local used
+	used=$("$dir/arena" small | sed -n 's/^# \([0-9]*\) bytes for .*/\1/p')
+	diag "$used bytes"
+	[ -n "$used" ] && tr -d ' ' <"$page" | grep "functionsof10operatorstake${used}bytes"
+}
+page_names_declaration() {
+	local size
+	size=$(tr '\n' ' ' <"$page" | sed -n 's/.*32-bit CPU, and \([0-9]*\) bytes on a 64-bit CPU.*/\1/p')
+	echo "#include <dispatchkey.h>
+		_Static_assert(sizeof(struct dk_op_decl) == $size, \"\");" |
+		$cc -std=gnu11 -I"$st_top/include" -I"$st_top/uapi" -fsyntax-only -x c -
+}
 served=0 refused=0 without=0
 # A larger arena never serves less than a smaller one.
 every_size() {
@@ -53,6 +68,12 @@ ok "the program runs in 256 KiB" "$dir/arena"
 diag "$("$dir/arena" | sed -n 's/^# //p')"
 ok "35 functions of 10 operators fit in 12 KiB" "$dir/arena" small
 diag "$("$dir/arena" small | sed -n 's/^# //p')"
+if [ ! -e "$page" ] || ! $cc -dM -E -x c /dev/null | grep -q __LP64__; then
+	skip "the page has the sizes of the arena and of a declaration" "no page, or no 64-bit CPU"
+else
+	ok "the page has the size of the arena that these functions take" page_names_arena
+	ok "the page has the size of a declaration" page_names_declaration
+fi
 ok "nested calls are made and counted" "$dir/arena" nested
 ok "calls are deferred and completed" "$dir/arena" deferred
 ok "a function registers other functions" "$dir/arena" changing
