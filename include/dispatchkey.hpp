@@ -2187,9 +2187,6 @@ public:
 private:
 	friend class library;
 
-	/* Its address is a constant expression, but not its value, which has a cast. */
-	DK__LOCAL_TO_OBJECT static const dk__entry packing;
-
 	static constexpr dk_op_decl declared(const char *name, const char *sig,
 					     const dk_param *params)
 	{
@@ -2368,6 +2365,10 @@ private:
 
 		return dk__call_packed(c, objs.data(), objs.size(), p.data());
 	}
+	/* its address is a constant expression, but not its value, which has a cast */
+	DK__LOCAL_TO_OBJECT inline static const dk__entry packing = {
+		reinterpret_cast<dk_fn_t>(packed), nullptr
+	};
 
 	using plain = int (*)(A...);
 	template <std::size_t... N>
@@ -2467,9 +2468,6 @@ private:
 
 	mutable dk_op_decl decl_;	/* calls store the operator in its member op */
 };
-
-template <class... A, class On>
-const dk__entry op<int(A...), On>::packing = { reinterpret_cast<dk_fn_t>(packed), nullptr };
 
 /* ---- libraries ------------------------------------------------------------------ */
 
