@@ -306,11 +306,19 @@ static bool read_reader(const struct gate_record *r, struct urcu_bp_reader **rea
 
 	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0)
 		err = errno;
+	/*
+	 * A seccomp filter may forbid the system call, and an emulator may not have it. Then a call
+	 * that blocks signals, which are blocked already, tells whether the memory is mapped.
+	 */
+	if (err && err != EFAULT) {
+		err = 0;
+		if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, r->reader, NULL, 8))
+			err = errno;
+		if (!err)
+			*reader = READ_ONCE(*r->reader);
+	}
 	errno = saved;
-	/* a seccomp filter may forbid the system call */
-	if (err && err != EFAULT)
-		*reader = READ_ONCE(*r->reader);
-	return err != EFAULT;
+	return !err;
 }
 
 /* True if liburcu knew the thread when the record was made, and has removed it since. */
