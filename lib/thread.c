@@ -311,9 +311,7 @@ static bool read_reader(const struct gate_record *r, struct urcu_bp_reader **rea
 	 * that blocks signals, which are blocked already, tells whether the memory is mapped.
 	 */
 	if (err && err != EFAULT) {
-		err = 0;
-		if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, r->reader, NULL, 8))
-			err = errno;
+		err = syscall(SYS_rt_sigprocmask, SIG_BLOCK, r->reader, NULL, 8) ? errno : 0;
 		if (!err)
 			*reader = READ_ONCE(*r->reader);
 	}
