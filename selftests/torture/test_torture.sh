@@ -7,18 +7,12 @@
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+# shellcheck source=selftests/torture/mistakes.sh
+. "$st_here/mistakes.sh"
 
 program=${DK_TORTURE:-$st_here/dk_torture}
 seconds=${DK_SECONDS:-8}
 [ -x "$program" ] || skip_all "$program is not built"
-
-# fails TEST... - true if these tests of the last run failed
-fails() {
-	local test
-	for test; do
-		grep -q "^not ok [0-9]* - $test\$" "$st_tmp/out" || return
-	done
-}
 
 # found KIND TEST... - with the mistake KIND these tests fail. A slow machine might need
 # more than a second
@@ -42,17 +36,7 @@ run_tap "${DK_FILTERED:-$st_here/filtered}" "$program" --duration 1
 if grep -qE '__(asan|tsan)_init' "$program"; then
 	skip "dk_torture with a mistake fails" "built with a sanitizer; the plain build tests this"
 else
-	found stale "no stale entries"
-	if [ -z "${DK_BRIEF-}" ]; then
-		found lost "no lost calls"
-		found double "no double calls"
-		found wrong "no wrong routes"
-		found refused "no unexpected results of changes"
-		found sum "every call was served once"
-		found idle "calls of every kind" "changes of every kind"
-		found early "no unexpected results of changes"
-		found left "nothing is left"
-	fi
+	all_found
 fi
 ok "dk_torture without a mistake passes" "$program" --duration 1 --break nothing
 refused "dk_torture refuses an unknown mistake" "$program" --break everything

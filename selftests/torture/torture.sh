@@ -38,6 +38,8 @@ done
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+# shellcheck source=selftests/torture/mistakes.sh
+. "$st_here/mistakes.sh"
 
 need_root
 need_command insmod rmmod dmesg
@@ -103,14 +105,6 @@ torture_tests() {
 	is "the plugin was loaded and unloaded ($1)" 0 $plugin_failed
 }
 
-# fails TEST... - true if these tests of the last run failed
-fails() {
-	local test
-	for test; do
-		grep -q "^not ok [0-9]* - $test\$" "$st_tmp/torture" || return
-	done
-}
-
 # found KIND TEST... - with the mistake KIND these tests fail. A slow kernel might need more
 # than a second
 found() {
@@ -121,11 +115,11 @@ found() {
 		load dk_torture break="$kind" || break
 		sleep $seconds
 		unload dk_torture || break
-		torture_log >"$st_tmp/torture"
+		torture_log >"$st_tmp/out"
 		! fails "$@" || break
 	done
 	ok "dk_torture with a mistake ($kind) fails the tests: $*" \
-		fails "$@" || diag "$(cat "$st_tmp/torture")"
+		fails "$@" || diag "$(cat "$st_tmp/out")"
 }
 
 if [ ${#options[@]} -gt 0 ]; then
@@ -134,15 +128,7 @@ if [ ${#options[@]} -gt 0 ]; then
 fi
 torture_tests "with tables" "$seconds" "$cycles"
 torture_tests "without tables" $((seconds / 2)) 1 resolve=1
-found stale "no stale entries"
+all_found
 [ -z "${DK_BRIEF-}" ] || finish
-found lost "no lost calls"
-found double "no double calls"
-found wrong "no wrong routes"
-found refused "no unexpected results of changes"
-found sum "every call was served once"
-found idle "calls of every kind" "changes of every kind"
-found early "no unexpected results of changes"
-found left "nothing is left"
 refused "dk_torture refuses an unknown mistake" load dk_torture break=everything
 finish
