@@ -242,8 +242,11 @@ static int entry_def(struct dkc_entry *e, const struct dk_op_decl *given, unsign
 	};
 	int err;
 
-	/* the library's namespace precedes the text in e->decl, and need not fit the grammar */
-	if (schema) {
+	/*
+	 * The library's namespace precedes the text in e->decl, and need not fit the grammar.
+	 * entry_check() has parsed the schema of a definition without a name.
+	 */
+	if (schema && given->name) {
 		err = dkc_schema_check(schema, why);
 		if (err)
 			return err;
