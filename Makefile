@@ -696,7 +696,7 @@ Try and test
   bench-readers    how much calls slow down while another thread registers; SEED=
   bench-kernel     instructions of calls and registrations in the kernel, and of
                    the kernel's primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
-  check            the tests of every part once, the module's in virtual machines
+  check            short tests of every part, the module's in a virtual machine
   check-all        everything: check, lint, sanitizers, other kernels, mutants;
                    LANES="asan vm ..." runs only these, SHARE=1 the next sixth of them
   check-torch      random programs here and in PyTorch 1.13.1, which is

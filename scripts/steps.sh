@@ -289,10 +289,7 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-# The targets are in two halves, so that check can run them in two machines.
-kernel_targets_1="replay api module trace edu netlink nl"
-kernel_targets_2="dkctl guides torture"
-kernel_targets="$kernel_targets_1 $kernel_targets_2"
+kernel_targets="replay api module trace edu netlink nl dkctl guides torture"
 # Runs tests in a virtual machine. The OPTIONs are for selftests/vm/run, such as --kernel-series.
 in_vm() { # KVER SECONDS TARGETS OPTION...
 	local kver=$1 timeout=$2 targets=$3

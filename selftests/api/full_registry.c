@@ -279,7 +279,7 @@ void r_refused(const char *file, int line, const char *what, int err, int want,
 
 unsigned int r_alloc_step(void)
 {
-	return T_KERNEL && t_most == 1 ? 3 : 1;
+	return T_KERNEL && t_most == 1 ? 8 : 1;
 }
 
 unsigned int r_each_fails(int (*act)(void), r_refused_fn refused, const char *culprit)

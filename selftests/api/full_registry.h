@@ -46,7 +46,7 @@ void r_refused(const char *file, int line, const char *what, int err, int want,
 void r_refused_err(const char *file, int line, const char *what, int err,
 		   int want);
 
-/* Returns the step from one failing allocation to the next: 3 in short kernel runs, else 1. */
+/* Returns the step from one failing allocation to the next: 8 in short kernel runs, else 1. */
 unsigned int r_alloc_step(void);
 /*
  * Makes each allocation of @act fail in turn, until @act succeeds. If @act fails, it must return

@@ -3,8 +3,8 @@
 #
 # Tests <dispatchkey.hpp> with every installed C++ compiler, without exceptions and RTTI, and
 # without a warning: runs cxx_test, and compares the output of the sample in C++ with that of
-# the sample in C. Prints TAP. CXX= is an additional compiler. DK_BRIEF=1 tries only with one
-# compiler what must not compile.
+# the sample in C. Prints TAP. CXX= is an additional compiler. DK_BRIEF=1 takes only the first
+# compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -19,6 +19,7 @@ for one in ${CXX:-} g++ clang++; do
 	case " $compilers " in *" $one "*) ;; *) compilers="$compilers $one" ;; esac
 done
 [ -n "$compilers" ] || skip_all "no C++ compiler"
+[ -z "${DK_BRIEF-}" ] || read -r compilers _ <<<"$compilers"
 
 # object COMPILER STANDARD OPTION... - compiles; warnings are errors
 object() {
@@ -199,7 +200,6 @@ for one in $compilers; do
 	done
 done
 
-[ -z "${DK_BRIEF-}" ] || read -r compilers _ <<<"$compilers"
 for one in $compilers; do
 	ok "$one compiles the headers" precompile "$one"
 done
