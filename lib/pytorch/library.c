@@ -32,12 +32,9 @@ int dkc_lib_refuse(struct dk_diag *why, enum dk_reason reason,
 
 static int lib_refuse_key(struct dk_diag *why, const struct dk_library *lib)
 {
-	char number[12];
-	struct dkc_text t = { number, sizeof(number), 0 };
+	char buf[DKC_NUMBER_MAX];
 
-	dkc_put_dec(&t, lib->key);
-	dkc_put_end(&t);
-	return dkc_lib_refuse(why, DK_WHY_BAD_KEY, number, lib);
+	return dkc_lib_refuse(why, DK_WHY_BAD_KEY, dkc_number(buf, lib->key), lib);
 }
 
 /* ---- the library ------------------------------------------------------------ */

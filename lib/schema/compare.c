@@ -145,9 +145,7 @@ static int compare_numbers(unsigned int a, unsigned int b, struct dk_diag *why,
 
 	if (a == b)
 		return 0;
-	dkc_number(left, a);
-	dkc_number(right, b);
-	return differ(why, reason, "", left, right);
+	return differ(why, reason, "", dkc_number(left, a), dkc_number(right, b));
 }
 
 static int compare_types(const struct dk_schema_arg *a, const struct dk_schema_arg *b,
@@ -159,10 +157,9 @@ static int compare_types(const struct dk_schema_arg *a, const struct dk_schema_a
 	for (i = 0; i < n; i++) {
 		if (types_fit(a[i].type, b[i].type))
 			continue;
-		dkc_number(which, i + 1);
 		dk_type_print(a[i].type, left, sizeof(left));
 		dk_type_print(b[i].type, right, sizeof(right));
-		return differ(why, reason, which, left, right);
+		return differ(why, reason, dkc_number(which, i + 1), left, right);
 	}
 	return 0;
 }

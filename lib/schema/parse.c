@@ -65,9 +65,10 @@ static void word_at(const char *at, char *buf, size_t size)
 static int invalid(struct parser *p, const char *what)
 {
 	char column[DKC_NUMBER_MAX];
-	const char *const part[] = { "column ", column, ": ", what };
+	const char *const part[] = {
+		"column ", dkc_number(column, (u32)(p->at - p->text) + 1), ": ", what,
+	};
 
-	dkc_number(column, (u32)(p->at - p->text) + 1);
 	return dkc_refuse_joined(p->why, DK_WHY_SCHEMA, part, ARRAY_SIZE(part));
 }
 

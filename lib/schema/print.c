@@ -2,138 +2,105 @@
 /* Prints schemas in PyTorch's format. */
 #include "schema.h"
 
-char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n)
-{
-	char digits[DKC_NUMBER_MAX], *d = digits + sizeof(digits) - 1;
-
-	*d = 0;
-	do {
-		*--d = '0' + n % 10;
-		n /= 10;
-	} while (n);
-	dkc_strcpy(buf, d, DKC_NUMBER_MAX);
-	return buf;
-}
-
-struct printer {
-	char *buf;
-	size_t size;
-	size_t len;			/* of the whole text, including what did not fit */
-};
-
-static void put(struct printer *p, const char *s)
-{
-	for (; *s; s++, p->len++)
-		if (p->len + 1 < p->size)
-			p->buf[p->len] = *s;
-}
-
-static size_t finish(struct printer *p)
-{
-	if (p->size)
-		p->buf[p->len < p->size ? p->len : p->size - 1] = 0;
-	return p->len;
-}
-
-static void put_alias(struct printer *p, const struct dk_type *t)
+static void put_alias(struct dkc_text *out, const struct dk_type *t)
 {
 	if (!t->before)
 		return;
-	put(p, "(");
-	put(p, t->before);
+	dkc_put(out, "(");
+	dkc_put(out, t->before);
 	if (t->write)
-		put(p, "!");
+		dkc_put(out, "!");
 	if (t->after) {
-		put(p, " -> ");
-		put(p, t->after);
+		dkc_put(out, " -> ");
+		dkc_put(out, t->after);
 	}
-	put(p, ")");
+	dkc_put(out, ")");
 }
 
 /* Puts the part of a type before the types within it. */
-static void put_head(struct printer *p, const struct dk_type *t)
+static void put_head(struct dkc_text *out, const struct dk_type *t)
 {
 	if (t->name)
-		put(p, t->name);
+		dkc_put(out, t->name);
 	if (t->kind == DK_TYPE_TUPLE || t->kind == DK_TYPE_GENERIC)
-		put(p, "(");
+		dkc_put(out, "(");
 }
 
-static void put_tail(struct printer *p, const struct dk_type *t)
+static void put_tail(struct dkc_text *out, const struct dk_type *t)
 {
 	char number[DKC_NUMBER_MAX];
 
 	if (t->kind == DK_TYPE_TUPLE || t->kind == DK_TYPE_GENERIC)
-		put(p, ")");
+		dkc_put(out, ")");
 	if (t->kind == DK_TYPE_OPTIONAL)
-		put(p, "?");
+		dkc_put(out, "?");
 	if (t->kind == DK_TYPE_LIST) {
-		put(p, "[");
+		dkc_put(out, "[");
 		if (t->size)
-			put(p, dkc_number(number, t->size));
-		put(p, "]");
+			dkc_put(out, dkc_number(number, t->size));
+		dkc_put(out, "]");
 	}
-	put_alias(p, t);
+	put_alias(out, t);
 }
 
-static void put_type(struct printer *p, const struct dk_type *t)
+static void put_type(struct dkc_text *out, const struct dk_type *t)
 {
 	const struct dk_type *open[DK_SCHEMA_DEPTH];
 	unsigned int depth = 0;
 
 	for (;;) {
-		put_head(p, t);
+		put_head(out, t);
 		if (t->first && depth < DK_SCHEMA_DEPTH) {
 			open[depth++] = t;
 			t = t->first;
 			continue;
 		}
-		put_tail(p, t);
+		put_tail(out, t);
 		while (depth && !t->next) {
 			t = open[--depth];
-			put_tail(p, t);
+			put_tail(out, t);
 		}
 		if (!depth)
 			return;
 		t = t->next;
-		put(p, ", ");
+		dkc_put(out, ", ");
 	}
 }
 
-static void put_arg(struct printer *p, const struct dk_schema_arg *arg)
+static void put_arg(struct dkc_text *out, const struct dk_schema_arg *arg)
 {
-	put_type(p, arg->type);
+	put_type(out, arg->type);
 	if (*arg->name) {
-		put(p, " ");
-		put(p, arg->name);
+		dkc_put(out, " ");
+		dkc_put(out, arg->name);
 	}
 	if (arg->value) {
-		put(p, "=");
-		put(p, arg->value);
+		dkc_put(out, "=");
+		dkc_put(out, arg->value);
 	}
 }
 
-static void put_args(struct printer *p, const struct dk_schema *s)
+static void put_args(struct dkc_text *out, const struct dk_schema *s)
 {
 	bool keyword_only = false;
 	unsigned int i;
 
-	put(p, "(");
+	dkc_put(out, "(");
 	for (i = 0; i < s->num_args; i++) {
 		if (i)
-			put(p, ", ");
+			dkc_put(out, ", ");
 		if (s->args[i].keyword_only && !keyword_only)
-			put(p, "*, ");
+			dkc_put(out, "*, ");
 		keyword_only = s->args[i].keyword_only;
-		put_arg(p, &s->args[i]);
+		put_arg(out, &s->args[i]);
 	}
 	if (s->flags & DK_SCHEMA_VARARG)
-		put(p, i ? ", ..." : "...");
-	put(p, ")");
+		dkc_put(out, i ? ", ..." : "...");
+	dkc_put(out, ")");
 }
 
 /* Puts the returns. A single return has parentheses only if its type begins with a tuple. */
-static void put_returns(struct printer *p, const struct dk_schema *s)
+static void put_returns(struct dkc_text *out, const struct dk_schema *s)
 {
 	bool open = s->flags & DK_SCHEMA_VARRET;
 	const struct dk_schema_arg *ret = s->args + s->num_args;
@@ -147,35 +114,35 @@ static void put_returns(struct printer *p, const struct dk_schema *s)
 			;
 		parens |= t->kind == DK_TYPE_TUPLE;
 	}
-	put(p, parens ? "(" : "");
+	dkc_put(out, parens ? "(" : "");
 	for (i = 0; i < s->num_returns; i++) {
-		put(p, i ? ", " : "");
-		put_arg(p, &ret[i]);
+		dkc_put(out, i ? ", " : "");
+		put_arg(out, &ret[i]);
 	}
 	if (open)
-		put(p, i ? ", ..." : "...");
-	put(p, parens ? ")" : "");
+		dkc_put(out, i ? ", ..." : "...");
+	dkc_put(out, parens ? ")" : "");
 }
 
 size_t dk_schema_print(const struct dk_schema *s, char *buf, size_t size)
 {
-	struct printer p = { buf, size, 0 };
+	struct dkc_text out = { buf, size, 0 };
 
-	put(&p, s->name);
+	dkc_put(&out, s->name);
 	if (*s->overload) {
-		put(&p, ".");
-		put(&p, s->overload);
+		dkc_put(&out, ".");
+		dkc_put(&out, s->overload);
 	}
-	put_args(&p, s);
-	put(&p, " -> ");
-	put_returns(&p, s);
-	return finish(&p);
+	put_args(&out, s);
+	dkc_put(&out, " -> ");
+	put_returns(&out, s);
+	return dkc_put_end(&out);
 }
 
 size_t dk_type_print(const struct dk_type *t, char *buf, size_t size)
 {
-	struct printer p = { buf, size, 0 };
+	struct dkc_text out = { buf, size, 0 };
 
-	put_type(&p, t);
-	return finish(&p);
+	put_type(&out, t);
+	return dkc_put_end(&out);
 }

@@ -19,8 +19,6 @@ struct dk_schema {
 	u32 flags;
 };
 
-#define DKC_NUMBER_MAX	11
-
 /* True if @names, words separated by single spaces, contains @name. */
 bool dkc_is_any_of(const char *name, const char *names);
 /*
@@ -29,7 +27,6 @@ bool dkc_is_any_of(const char *name, const char *names);
  */
 int dkc_schema_parse(const char *text, const char *from, bool name_only, struct dk_schema **s,
 		     struct dk_diag *why);
-char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
 /* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t);
 /*

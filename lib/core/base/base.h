@@ -29,6 +29,11 @@ bool dkc_word_ok(const char *s, size_t n);
 /* True if @name is a valid name for an operator, a provider and so on. */
 bool dkc_name_ok(const char *name);
 
+#define DKC_NUMBER_MAX	11
+
+/* Formats a number in decimal. Returns the text, which is at the end of @buf. */
+char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
+
 /* A text in a buffer of @size bytes. @len is the length of the whole text, as in snprintf(). */
 struct dkc_text {
 	char *buf;
@@ -37,7 +42,7 @@ struct dkc_text {
 };
 
 void dkc_put(struct dkc_text *t, const char *s);
-void dkc_put_dec(struct dkc_text *t, unsigned int n);
+void dkc_put_dec(struct dkc_text *t, u32 n);
 /* Terminates the text with NUL and returns @len. */
 size_t dkc_put_end(struct dkc_text *t);
 

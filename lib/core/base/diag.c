@@ -77,10 +77,7 @@ int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
 
 int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n)
 {
-	char name[12];
-	struct dkc_text t = { name, sizeof(name), 0 };
+	char buf[DKC_NUMBER_MAX];
 
-	dkc_put_dec(&t, n);
-	dkc_put_end(&t);
-	return dkc_refuse(why, reason, name);
+	return dkc_refuse(why, reason, dkc_number(buf, n));
 }

@@ -70,17 +70,23 @@ void dkc_put(struct dkc_text *t, const char *s)
 			t->buf[t->len] = *s;
 }
 
-void __cold dkc_put_dec(struct dkc_text *t, unsigned int n)
+char * __cold dkc_number(char buf[DKC_NUMBER_MAX], u32 n)
 {
-	char digits[12];
-	unsigned int at = sizeof(digits) - 1;
+	char *at = buf + DKC_NUMBER_MAX - 1;
 
-	digits[at] = 0;
+	*at = 0;
 	do {
-		digits[--at] = '0' + n % 10;
+		*--at = '0' + n % 10;
 		n /= 10;
 	} while (n);
-	dkc_put(t, digits + at);
+	return at;
+}
+
+void __cold dkc_put_dec(struct dkc_text *t, u32 n)
+{
+	char buf[DKC_NUMBER_MAX];
+
+	dkc_put(t, dkc_number(buf, n));
 }
 
 size_t dkc_put_end(struct dkc_text *t)
