@@ -81,7 +81,7 @@ static int expected(struct parser *p, const char *what)
 	};
 
 	word_at(p->at, word, sizeof(word));
-	dkc_join(text, sizeof(text), part, ARRAY_SIZE(part));
+	dkc_join(text, part, ARRAY_SIZE(part));
 	return invalid(p, text);
 }
 

@@ -22,7 +22,7 @@ void dkc_strcpy(char *dst, const char *src, size_t size);
 /* Like dkc_strcpy(), but copies only the first @n characters of @src. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
 /* Joins the parts. Cuts off a text that does not fit, after a word if possible, and adds "...". */
-void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
+void dkc_join(char text[DK_NAME_MAX], const char *const *part, unsigned int n);
 bool dkc_strcaseeq(const char *a, const char *b);
 /* True if the @n characters at @s are a valid name for a key or backend. */
 bool dkc_word_ok(const char *s, size_t n);

@@ -69,9 +69,9 @@ int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
 int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
 		      const char *const *part, unsigned int n)
 {
-	char text[DK_NAME_MAX] = "";
+	char text[DK_NAME_MAX];
 
-	dkc_join(text, sizeof(text), part, n);
+	dkc_join(text, part, n);
 	return dkc_refuse(why, reason, text);
 }
 

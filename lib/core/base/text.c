@@ -96,26 +96,19 @@ size_t dkc_put_end(struct dkc_text *t)
 	return t->len;
 }
 
-void __cold dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
+void __cold dkc_join(char text[DK_NAME_MAX], const char *const *part, unsigned int n)
 {
-	size_t at = 0, len;
+	struct dkc_text t = { text, DK_NAME_MAX, 0 };
+	size_t at;
 
-	for (; n; n--, part++) {
-		len = strlen(*part);
-		dkc_strcpy(text + at, *part, size - at);
-		if (at + len >= size)
-			break;
-		at += len;
-	}
-	if (!n)
+	while (n--)
+		dkc_put(&t, *part++);
+	if (dkc_put_end(&t) < DK_NAME_MAX)
 		return;
 	/* Cut off after the last space, unless there is none in the second half of the buffer. */
-	for (at = strlen(text); at > size / 2; at--) {
-		if (text[at - 1] == ' ') {
-			dkc_strcpy(text + at, "...", size - at);
-			return;
-		}
-	}
+	for (at = DK_NAME_MAX - sizeof("..."); at > DK_NAME_MAX / 2 && text[at - 1] != ' '; at--)
+		;
+	dkc_end_cut(text, at > DK_NAME_MAX / 2 ? at + 3 : DK_NAME_MAX - 1);
 }
 
 bool __cold dkc_word_ok(const char *s, size_t n)

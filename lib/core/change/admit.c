@@ -14,7 +14,7 @@ void dkc_impl_text(char text[DK_NAME_MAX], const struct dk_impl *impl,
 		impl->label ? impl->label : "?", " (", prov->name, ")",
 	};
 
-	dkc_join(text, DK_NAME_MAX, part, ARRAY_SIZE(part));
+	dkc_join(text, part, ARRAY_SIZE(part));
 }
 
 noinline int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason,
@@ -142,7 +142,7 @@ static void sig_text(char text[DK_NAME_MAX], const struct dkc_claim *c, size_t c
 		dkc_impl_text(impl, c->impl, c->prov);
 		dk_key_name(c->prov->reg->layout, c->key, key);
 	}
-	dkc_join(text, DK_NAME_MAX, part, ARRAY_SIZE(part));
+	dkc_join(text, part, ARRAY_SIZE(part));
 }
 
 static noinline int refuse_sig(const struct dkc_claim *c, const struct dk_op *op,

@@ -109,7 +109,7 @@ static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 		return;
 	}
 	dkc_key_text(dkc_block_of(in->reg)->prov->reg, in->reg->key, key);
-	dkc_join(text, DK_NAME_MAX, part, ARRAY_SIZE(part));
+	dkc_join(text, part, ARRAY_SIZE(part));
 }
 
 static bool find_inside(const struct dkc_inside *in, void *data)
