@@ -508,7 +508,7 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 	i = find_layout(name);
 	l = i < NUM_LAYOUTS ? layout_at(i) : NULL;
 	if (!l)
-		dkc_remark(why, i < NUM_LAYOUTS ? DK_WHY_NO_MEMORY : DK_WHY_BAD_LAYOUT, name);
+		dkc_refuse(why, i < NUM_LAYOUTS ? DK_WHY_NO_MEMORY : DK_WHY_BAD_LAYOUT, name);
 	return l;
 }
 

@@ -8,7 +8,6 @@ const struct dk_test_core dk_test_core = {
 	.v1 = &dkc_v1,
 	.key_alias = dkc_key_alias,
 	.refuse = dkc_refuse,
-	.remark = dkc_remark,
 	.starts_with = dkc_starts_with,
 	.streq = dkc_streq,
 	.strcaseeq = dkc_strcaseeq,

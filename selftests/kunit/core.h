@@ -10,7 +10,6 @@ extern const struct dk_test_core {
 	const struct dk_layout *v1;
 	typeof(dkc_key_alias) *key_alias;
 	typeof(dkc_refuse) *refuse;
-	typeof(dkc_remark) *remark;
 	typeof(dkc_starts_with) *starts_with;
 	typeof(dkc_streq) *streq;
 	typeof(dkc_strcaseeq) *strcaseeq;

@@ -15,7 +15,6 @@
 #define dkc_layout(l)		((l) ? (l) : dk_test_core.v1)
 #define dkc_key_alias		dk_test_core.key_alias
 #define dkc_refuse		dk_test_core.refuse
-#define dkc_remark		dk_test_core.remark
 #define dkc_starts_with		dk_test_core.starts_with
 #define dkc_streq		dk_test_core.streq
 #define dkc_strcaseeq		dk_test_core.strcaseeq

@@ -221,13 +221,13 @@ TEST(diag_respects_its_size)
 	/* size 0 stands for the published size; a newer caller can pass a larger struct */
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = 0;
-	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
+	dkc_refuse(&room.why, DK_WHY_OVERRIDE, name);
 	EXPECT_EQ(room.why.size, 0);
 	EXPECT_EQ(strlen(room.why.name), DK_NAME_MAX - 1);
 	EXPECT_STREQ(room.why.name + DK_NAME_MAX - 5, "n...");
 	EXPECT_EQ(room.behind[0], 0x55);
 	room.why.size = sizeof(room);
-	dkc_remark(&room.why, DK_WHY_NO_DEVICE, NULL);
+	dkc_refuse(&room.why, DK_WHY_NO_DEVICE, NULL);
 	EXPECT_STREQ(room.why.name, "");
 	EXPECT_STREQ(room.why.text, "no such device");
 	EXPECT_EQ(room.behind[0], 0x55);
@@ -235,18 +235,18 @@ TEST(diag_respects_its_size)
 	/* a struct with a shorter name, one without a name, and one that is too small */
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = head + 8;
-	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
+	dkc_refuse(&room.why, DK_WHY_OVERRIDE, name);
 	EXPECT_STREQ(room.why.name, "nnnn...");
 	EXPECT_EQ(room.why.name[8], 0x55);
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = head;
-	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
+	dkc_refuse(&room.why, DK_WHY_OVERRIDE, name);
 	EXPECT_EQ(room.why.reason, DK_WHY_OVERRIDE);
 	EXPECT_STREQ(room.why.text, dk_reason_text(DK_WHY_OVERRIDE));
 	EXPECT_EQ(room.why.name[0], 0x55);
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = head - 1;
-	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
+	dkc_refuse(&room.why, DK_WHY_OVERRIDE, name);
 	EXPECT_EQ(room.why.reason, 0x55555555);
 }
 

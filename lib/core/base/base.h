@@ -46,7 +46,10 @@ void dkc_put_dec(struct dkc_text *t, u32 n);
 /* Terminates the text with NUL and returns @len. */
 size_t dkc_put_end(struct dkc_text *t);
 
-/* Stores reason and @name in @why, which may be NULL. Returns the reason's negative errno. */
+/*
+ * Stores reason and @name in @why, which may be NULL. Returns the reason's negative errno. If the
+ * request succeeds and the reason is only a remark, the caller ignores the result.
+ */
 int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);
 /* Like dkc_refuse(). The name is the text that dkc_join() makes of the parts. */
 int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
@@ -54,7 +57,5 @@ int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
 int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n);
 /* Stores DK_WHY_NONE in @why, which may be NULL, and returns 0. */
 int dkc_accept(struct dk_diag *why);
-/* Like dkc_refuse(), for a request that succeeds: returns no errno. */
-void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name);
 
 #endif /* _DKC_BASE_H */

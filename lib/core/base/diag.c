@@ -38,32 +38,23 @@ const char *dk_call_error_text(int error)
 }
 
 /* The struct dk_diag of a caller built for another version may be smaller or larger. */
-void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
+int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
 {
-	size_t size, space;
+	size_t size = why && why->size ? why->size : DIAG_FIRST_SIZE, space;
 
-	if (!why)
-		return;
-	size = why->size ? why->size : DIAG_FIRST_SIZE;
-	if (size < offsetof(struct dk_diag, name))
-		return;
-	why->reason = reason;
-	why->text = dk_reason_text(reason);
-	space = size - offsetof(struct dk_diag, name);
-	dkc_strcpy(why->name, name ? name : "",
-		   space < sizeof(why->name) ? space : sizeof(why->name));
+	if (why && size >= offsetof(struct dk_diag, name)) {
+		why->reason = reason;
+		why->text = dk_reason_text(reason);
+		space = size - offsetof(struct dk_diag, name);
+		dkc_strcpy(why->name, name ? name : "",
+			   space < sizeof(why->name) ? space : sizeof(why->name));
+	}
+	return -reasons[reason].error;
 }
 
 int dkc_accept(struct dk_diag *why)
 {
-	dkc_remark(why, DK_WHY_NONE, NULL);
-	return 0;
-}
-
-int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
-{
-	dkc_remark(why, reason, name);
-	return -reasons[reason].error;
+	return dkc_refuse(why, DK_WHY_NONE, NULL);
 }
 
 int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,

@@ -228,8 +228,7 @@ enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
  * Like dkc_refuse(), but with the name of a key. The buffer for the name is on this function's
- * stack and not on the caller's. If the request succeeds and @why is only a remark, the caller
- * ignores the result.
+ * stack and not on the caller's.
  */
 int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 		   const struct dk_layout *l, unsigned int key);
