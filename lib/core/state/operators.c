@@ -6,7 +6,6 @@
  */
 #include "state.h"
 
-/* Allocates an operator and makes sure that there is a free slot for it. Does not insert it. */
 static struct dk_op *op_new(struct dk_registry *reg, const char *name)
 {
 	u64 hashlen = hashlen_string(NULL, name);
@@ -16,10 +15,6 @@ static struct dk_op *op_new(struct dk_registry *reg, const char *name)
 	op = kvzalloc(offsetof(struct dk_op, name) + len + 1, GFP_KERNEL);
 	if (!op)
 		return NULL;
-	if (dkc_optab_reserve(reg)) {
-		kvfree(op);
-		return NULL;
-	}
 	memcpy(op->name, name, len + 1);
 	op->name_len = len;
 	op->hash = hashlen_hash(hashlen) | 1;
@@ -93,41 +88,32 @@ static struct dk_op *op_reuse_or_new(struct dk_registry *reg, const struct dk_op
 			break;
 	if (!old)
 		return op_new(reg, decl->name);
-	if (dkc_optab_reserve(reg))
-		return NULL;
 	*p = old->next;
 	old->next = NULL;
 	WRITE_ONCE(old->stale, false);
 	return old;
 }
 
-static struct dk_op *op_replace(struct dk_op *op, const struct dk_op_decl *decl, unsigned int flags)
-{
-	struct dk_op *fresh = op_reuse_or_new(op->reg, decl, flags);
-
-	if (!fresh)
-		return NULL;
-	dkc_optab_remove(op);
-	dkc_optab_add(fresh);
-	op->next = op->reg->stale;
-	op->reg->stale = op;
-	WRITE_ONCE(op->stale, true);
-	return fresh;
-}
-
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
-			    struct dk_op *op, unsigned int flags)
+			    struct dk_op *found, unsigned int flags)
 {
+	struct dk_op *op = NULL;
+
 	dkc_assert_writer(reg);
-	if (!op) {
+	if (found && (!op_replaceable(found) || op_reusable(found, decl, flags)))
+		return found;
+	if (!dkc_optab_reserve(reg))
 		op = op_reuse_or_new(reg, decl, flags);
-		if (op)
-			dkc_optab_add(op);
-		return op;
+	if (!op)
+		return NULL;
+	if (found) {
+		dkc_optab_remove(found);
+		found->next = reg->stale;
+		reg->stale = found;
+		WRITE_ONCE(found->stale, true);
 	}
-	if (!op_replaceable(op) || op_reusable(op, decl, flags))
-		return op;
-	return op_replace(op, decl, flags);
+	dkc_optab_add(op);
+	return op;
 }
 
 void dkc_ops_free(struct dk_registry *reg)
