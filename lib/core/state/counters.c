@@ -96,11 +96,13 @@ static void counter_move(struct dk_registry *reg, u32 n)
 		reg->withdrawn_counts += counter_restart(reg, n);
 }
 
-static void counter_withdraw(struct dk_registry *reg, u32 n)
+/* From now on, the counter counts for @prov or, if @prov is NULL, for no provider. */
+static void counter_give(struct dk_registry *reg, u32 n, const struct dkc_provider *prov)
 {
-	counter_move(reg, n);
+	if (!prov)
+		counter_move(reg, n);
 	if (n)
-		counter_at(reg, n)->provider = 0;
+		counter_at(reg, n)->provider = prov ? prov->number : 0;
 }
 
 static void counter_free(struct dk_registry *reg, u32 n)
@@ -179,7 +181,7 @@ static void counter_release(struct dk_registry *reg, u32 *counter)
 
 	if (!n)
 		return;
-	counter_withdraw(reg, n);
+	counter_give(reg, n, NULL);
 	counter_free(reg, n);
 	reg->used_counters--;
 	WRITE_ONCE(*counter, 0);
@@ -276,15 +278,6 @@ static struct dk_op *next_op(struct dk_registry *reg, struct dk_op *op, u32 *pos
 	return op ? op : reg->stale;
 }
 
-static void numbers_withdraw(struct dk_registry *reg, struct dkc_numbers __rcu *const *at)
-{
-	const struct dkc_numbers *numbers = dkc_deref_locked(*at, reg);
-	u32 i;
-
-	for (i = 0; numbers && i < numbers->n; i++)
-		counter_withdraw(reg, numbers->of[i]);
-}
-
 static void numbers_drop(struct dk_registry *reg, struct dkc_numbers __rcu **at)
 {
 	struct dkc_numbers *numbers = dkc_deref_locked(*at, reg);
@@ -324,14 +317,6 @@ void dkc_stats_forget_op(struct dk_op *op)
 	numbers_release(op->reg, &op->numbers);
 }
 
-static void counter_give(struct dk_registry *reg, u32 n, const struct dkc_provider *prov)
-{
-	if (!prov)
-		counter_withdraw(reg, n);
-	else if (n)
-		counter_at(reg, n)->provider = prov->number;
-}
-
 /* Includes operators whose table lacks the fallback: calls at a given key may reach it. */
 void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *prov)
 {
@@ -351,8 +336,13 @@ void dkc_stats_give_block(const struct dkc_block *b, const struct dkc_provider *
 /* The counters stay assigned: calls that have already found a function may still use them. */
 void dkc_stats_withdraw_block(const struct dkc_block *b)
 {
-	dkc_assert_writer(b->prov->reg);
-	numbers_withdraw(b->prov->reg, &b->numbers);
+	struct dk_registry *reg = b->prov->reg;
+	const struct dkc_numbers *numbers = dkc_deref_locked(b->numbers, reg);
+	u32 i;
+
+	dkc_assert_writer(reg);
+	for (i = 0; numbers && i < numbers->n; i++)
+		counter_give(reg, numbers->of[i], NULL);
 	dkc_stats_give_block(b, NULL);
 }
 
