@@ -91,11 +91,6 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->scratch = dkc_scratch_make(l);
 	reg->builtin = kvcalloc(l->num_entries, sizeof(*reg->builtin), GFP_KERNEL);
 	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
-	/* a trimmed table has one more byte, for all keys without an entry */
-	reg->index_entries = dkc_table_entries(l) + l->trimmed;
-	/* dk__lookup() reads the byte at a position of v1, even if the table has another layout */
-	if (reg->index_entries <= DK_NUM_ENTRIES)
-		reg->index_entries = DK_NUM_ENTRIES + 1;
 	if (!reg->scratch || !reg->builtin || !reg->fallback)
 		goto no_tables;
 	if ((flags & DK_REGISTRY_BUILTINS) && registry_builtins(reg))

@@ -389,8 +389,13 @@ static u32 index_hash(const struct dkc_index_key *key, size_t size)
 
 static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 {
-	/* the bytes of the index, in whole words, then the index key and the set @open */
-	size_t bytes = (reg->index_entries + 7) & ~7u;
+	/*
+	 * The bytes of the index, in whole words, then the index key and the set @open. One more
+	 * byte is for keys without an entry. dk__lookup() reads the byte at a position of v1, even
+	 * if the table has another layout.
+	 */
+	size_t entries = dkc_table_entries(reg->layout);
+	size_t bytes = ((entries > DK_NUM_ENTRIES ? entries : DK_NUM_ENTRIES) + 1 + 7) & ~7u;
 	size_t size = index_key_size(reg->scratch->words, DKC_SETS);
 	size_t set = reg->scratch->words * sizeof(u64);
 	struct dkc_index *index;

@@ -479,7 +479,6 @@ struct dk_registry {
 	struct dkc_block *builtin_block;
 	struct dkc_index *indexes[DKC_BUCKETS];
 	struct dkc_block *blocks[DKC_BUCKETS];	/* by the caller's array */
-	u32 index_entries;		/* bytes of an index */
 	struct dkc_scratch *scratch;
 };
 
