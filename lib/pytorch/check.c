@@ -17,7 +17,7 @@ static bool entry_matches(const struct dk_op *op, const struct dkc_table *table,
 
 	if (!dkc_has_entry(l, slot))
 		return !masked;
-	id = dkc_table_id(l, table, slot);
+	id = table->index->index[slot];
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
 	falls = pick.prov == DK_PROV_FALLBACK && dkc_is_fallthrough(pick.reg);

@@ -276,13 +276,9 @@ void dkc_layout_trim(struct dk_layout *l)
 
 	memset(l->trimmed_entry, DKC_NO_ENTRY, sizeof(l->trimmed_entry));
 	l->trimmed_backend = dkc_find_backend(l, "CPU");
-	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++) {
-		l->trimmed_slot[i] = DKC_MAX_ENTRIES;
-		if (!dkc_find_key(l, keys[i], &key) || dk_is_per_backend(l, key))
-			continue;
-		l->trimmed_slot[i] = dk_key_slot(l, key);
-		l->trimmed_entry[dk_key_functionality(l, key)] = i;
-	}
+	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++)
+		if (dkc_find_key(l, keys[i], &key) && !dk_is_per_backend(l, key))
+			l->trimmed_entry[dk_key_functionality(l, key)] = i;
 }
 
 void dkc_layout_derive(struct dk_layout *l)

@@ -73,7 +73,7 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 		return false;
 	if (table) {
 		table = dkc_table_of_device(table, 0);
-		return dkc_table_id(l, table, slot) == DKC_ID_AMBIGUOUS ||
+		return table->index->index[slot] == DKC_ID_AMBIGUOUS ||
 		       dkc_table_reg(op, table, slot);
 	}
 	return dkc_evaluate(op, NULL, slot, NULL).prov != DK_PROV_MISSING;

@@ -33,14 +33,18 @@ const u8 dk__places[DK_NUM_BACKENDS][64] = {
 	DKC_PLACES(63, DK_NUM_ENTRIES, 0),
 };
 
-/* Returns the entry of a keyset, or DKC_NO_ENTRY. Ignores bits outside the layout. */
-static unsigned int entry_of(const struct dk_registry *reg, u64 ks)
+/*
+ * Returns the position of the index byte of a keyset. Ignores bits outside the layout. If a trimmed
+ * table has no entry for the keyset, returns that of the byte after the last slot.
+ */
+static unsigned int place_of(const struct dk_registry *reg, u64 ks)
 {
 	const struct dk_layout *l = reg->layout;
 
 	if (likely(reg->v1))
 		return dk__place(ks & DK_FULL, dk__top_backend(ks & DK_FULL));
-	return dkc_entry(l, fls64((ks & l->full) >> l->nb), fls64(ks & l->backend_mask));
+	return dk_table_index(l, DK_KEYSET(ks)) < 0 ? l->num_entries :
+						      dk_keyset_slot(l, DK_KEYSET(ks));
 }
 
 static inline u64 mask_by(const struct dk_registry *reg, const struct dkc_table *table, u64 ks)
@@ -185,7 +189,7 @@ int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request
 	if (masked)
 		req->ks = mask_by(reg, own, req->ks);
 again:
-	id = own->index->index[entry_of(reg, req->ks)];
+	id = own->index->index[place_of(reg, req->ks)];
 	if (likely(id >= DKC_ID_FIRST)) {
 		e = dkc_table_entry(own, id);
 		req->fn = e->fn;
@@ -212,7 +216,7 @@ static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)
 {
 	struct dkc_place at = dkc_key_place(l, key);
-	unsigned int id = table->index->index[dkc_entry(l, at.f, at.b)];
+	unsigned int id = table->index->index[dkc_slot(l, at.f, at.b)];
 	const struct dkc_reg *r = id >= DKC_ID_FIRST ? dkc_table_entry(table, id)->reg : NULL;
 
 	return r && r->key == key ? r : NULL;

@@ -94,16 +94,11 @@ unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b
 	       DKC_NO_ENTRY : l->trimmed_entry[f];
 }
 
-unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot)
+bool dkc_has_entry(const struct dk_layout *l, unsigned int slot)
 {
 	unsigned int f = l->slot_functionality[slot];
 
-	return dkc_entry(l, f, slot - l->offset[f] + 1);
-}
-
-bool dkc_has_entry(const struct dk_layout *l, unsigned int slot)
-{
-	return dkc_slot_entry(l, slot) < dkc_table_entries(l);
+	return dkc_entry(l, f, slot - l->offset[f] + 1) < dkc_table_entries(l);
 }
 
 bool dkc_is_private(const struct dk_layout *l, unsigned int b)

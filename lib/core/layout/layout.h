@@ -97,12 +97,10 @@ struct dk_layout {
 	u8 slot_functionality[DKC_MAX_ENTRIES];
 	/*
 	 * For a trimmed table: @trimmed_entry is the entry of each functionality. @trimmed_backend
-	 * is the only backend on which per-backend functionalities have entries. @trimmed_slot is
-	 * the slot of each entry.
+	 * is the only backend on which per-backend functionalities have entries.
 	 */
 	u8 trimmed_entry[DKC_MAX_FUNCTIONALITIES];
 	u8 trimmed_backend;
-	u16 trimmed_slot[DKC_TRIMMED_ENTRIES];
 	u64 backend_mask;
 	u64 full;
 	u16 role[DKC_NUM_ROLES];	/* the functionality with this role, or 0 */
@@ -208,18 +206,8 @@ static inline unsigned int dkc_table_entries(const struct dk_layout *l)
  */
 unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b);
 
-/* Like dkc_entry(), but for the key of a slot. */
-unsigned int dkc_slot_entry(const struct dk_layout *l, unsigned int slot);
+/* True if a table has an entry for the key of a slot. */
 bool dkc_has_entry(const struct dk_layout *l, unsigned int slot);
-
-/*
- * Returns the slot of a table entry. For an entry of a trimmed table whose key the layout lacks,
- * returns a number above all slots.
- */
-static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned int entry)
-{
-	return l->trimmed ? l->trimmed_slot[entry] : entry;
-}
 
 /* True for a backend that can have a private name. */
 bool dkc_is_private(const struct dk_layout *l, unsigned int b);

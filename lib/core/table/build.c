@@ -95,7 +95,7 @@ static size_t index_key_size(u32 words, unsigned int sets)
 /* The number of sets that set_pointers() assigns. */
 #define NUM_SETS	(4 + 2 * DKC_NUM_ALIASES + 2 * 3)
 
-/* Assigns the storage at @at: NUM_SETS sets, an index key and, for a trimmed layout, the ids. */
+/* Assigns the storage at @at: NUM_SETS sets and an index key. */
 static void set_pointers(struct dkc_scratch *sc, u64 *at)
 {
 	struct dkc_fallbacks *f;
@@ -114,7 +114,6 @@ static void set_pointers(struct dkc_scratch *sc, u64 *at)
 		f->changed = at += 2 * sc->words;
 	}
 	sc->key = (struct dkc_index_key *)(at + sc->words);
-	sc->ids = (u8 *)sc->key + index_key_size(sc->words, DKC_SETS);
 }
 
 static struct dkc_scratch *scratch_alloc(const struct dk_layout *l)
@@ -125,8 +124,6 @@ static struct dkc_scratch *scratch_alloc(const struct dk_layout *l)
 	size_t sets = (size + 7) & ~(size_t)7;
 
 	size = sets + NUM_SETS * words * sizeof(u64) + index_key_size(words, DKC_SETS);
-	if (l->trimmed)
-		size += l->num_entries;
 	sc = kvzalloc(size, GFP_KERNEL);
 	if (!sc)
 		return NULL;
@@ -138,13 +135,13 @@ static struct dkc_scratch *scratch_alloc(const struct dk_layout *l)
 struct dkc_scratch * __cold dkc_scratch_make(const struct dk_layout *l)
 {
 	struct dkc_scratch *sc = scratch_alloc(l);
-	unsigned int a, i, slot;
+	unsigned int a, slot;
 
 	if (!sc)
 		return NULL;
-	for (i = 0; i < dkc_table_entries(l); i++)
-		if (dkc_entry_slot(l, i) < l->num_entries)
-			slot_add(sc->in_table, dkc_entry_slot(l, i));
+	for (slot = 0; slot < l->num_entries; slot++)
+		if (dkc_has_entry(l, slot))
+			slot_add(sc->in_table, slot);
 	for (a = 0; a < DKC_NUM_ALIASES; a++) {
 		slot = 0;
 		while ((slot = dk_keyset_next(l, DK_KEYSET(l->alias_set[a]), slot)))
@@ -289,15 +286,15 @@ static unsigned int number_slots(const struct dkc_scratch *sc, const u64 *slots,
 
 /* Numbers the registrations of a group: first those at aliases, then those at slots. */
 static unsigned int number_group(const struct dkc_scratch *sc, enum dkc_group group,
-				 u8 used, u8 *ids, unsigned int id)
+				 struct dkc_index *index, unsigned int id)
 {
-	const u64 aliases = used;
+	const u64 aliases = index->used;
 	unsigned int a;
 
 	dkc_for_each_slot(a, &aliases, 1)
 		if (sc->alias[a]->group == group)
-			id = number_slots(sc, sc->alias_serves[a], false, ids, id);
-	return number_slots(sc, sc->key->slots + group * sc->words, true, ids, id);
+			id = number_slots(sc, sc->alias_serves[a], false, index->index, id);
+	return number_slots(sc, sc->key->slots + group * sc->words, true, index->index, id);
 }
 
 /*
@@ -322,8 +319,7 @@ static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 }
 
 /* Applies all rules but that of fallback functions. Sets @open to the slots left for fallbacks. */
-static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
-			struct dkc_index *index, u8 *ids)
+static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l, struct dkc_index *index)
 {
 	const u64 *through = sc->key->slots + DKC_FALLBACK_THROUGH * sc->words;
 	unsigned int i;
@@ -333,14 +329,14 @@ static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
 		sc->fallthroughs[i] = sc->key->slots[DKC_FALLS_THROUGH * sc->words + i];
 	}
 	for (i = 0; i < DKC_NUM_ALIASES; i++)
-		if (apply_alias(sc, l, i, ids))
+		if (apply_alias(sc, l, i, index->index))
 			index->used |= 1u << i;
 	for (i = 0; i < sc->words; i++) {
 		index->open[i] = sc->unserved[i];
 		sc->unserved[i] &= through[i];
 		sc->fallthroughs[i] |= sc->unserved[i];
 	}
-	number_slots(sc, sc->unserved, false, ids, DKC_ID_FALLTHROUGH);
+	number_slots(sc, sc->unserved, false, index->index, DKC_ID_FALLTHROUGH);
 }
 
 void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *index, u64 *slots)
@@ -352,27 +348,21 @@ void dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *i
 		slots[i] = index->open[i] & index->key->slots[DKC_FALLBACK_FUNCTIONS * words + i];
 }
 
+/* The bytes of a new index are 0: DKC_ID_MISSING. Those of slots without an entry stay 0. */
 static void build_index(struct dk_registry *reg, struct dkc_index *index)
 {
-	const struct dk_layout *l = reg->layout;
 	struct dkc_scratch *sc = reg->scratch;
 	unsigned int i, id;
-	u8 *ids = l->trimmed ? sc->ids : index->index;
 
-	memset(ids, DKC_ID_MISSING, l->num_entries);
-	apply_rules(sc, l, index, ids);
+	apply_rules(sc, reg->layout, index);
 	dkc_fallback_slots(reg, index, sc->unserved);
-	id = number_slots(sc, sc->unserved, true, ids, DKC_ID_FIRST);
+	id = number_slots(sc, sc->unserved, true, index->index, DKC_ID_FIRST);
 	for (i = 0; i < DKC_GROUPS; i++) {
 		index->lowest = id;
-		id = number_group(sc, i, index->used, ids, id);
+		id = number_group(sc, i, index, id);
 	}
 	index->n = id - DKC_ID_FIRST;
-	build_masks(sc, l, index);
-	/* the byte after these, for keys without an entry, stays 0, which is DKC_ID_MISSING */
-	for (i = 0; l->trimmed && i < dkc_table_entries(l); i++)
-		if (dkc_entry_slot(l, i) < l->num_entries)
-			index->index[i] = ids[dkc_entry_slot(l, i)];
+	build_masks(sc, reg->layout, index);
 }
 
 /* ---- indexes ------------------------------------------------------------------------- */
@@ -391,11 +381,11 @@ static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 {
 	/*
 	 * The bytes of the index, in whole words, then the index key and the set @open. One more
-	 * byte is for keys without an entry. dk__lookup() reads the byte at a position of v1, even
+	 * byte is for keysets without a slot. dk__lookup() reads the byte at a position of v1, even
 	 * if the table has another layout.
 	 */
-	size_t entries = dkc_table_entries(reg->layout);
-	size_t bytes = ((entries > DK_NUM_ENTRIES ? entries : DK_NUM_ENTRIES) + 1 + 7) & ~7u;
+	size_t slots = reg->layout->num_entries;
+	size_t bytes = ((slots > DK_NUM_ENTRIES ? slots : DK_NUM_ENTRIES) + 1 + 7) & ~7u;
 	size_t size = index_key_size(reg->scratch->words, DKC_SETS);
 	size_t set = reg->scratch->words * sizeof(u64);
 	struct dkc_index *index;

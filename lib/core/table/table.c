@@ -286,7 +286,7 @@ struct dkc_table *dkc_table_build(struct dk_op *op, bool counted, bool may_sleep
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
 				    unsigned int slot)
 {
-	unsigned int id = dkc_table_id(op->reg->layout, table, slot);
+	unsigned int id = table->index->index[slot];
 
 	if (id == DKC_ID_FALLTHROUGH)
 		return dkc_fallback_at(op, slot, NULL);

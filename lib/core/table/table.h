@@ -70,13 +70,6 @@ static inline void *dkc_alloc(size_t size, bool may_sleep)
 	return kvzalloc(size, may_sleep ? GFP_KERNEL : GFP_NOWAIT | __GFP_NOWARN);
 }
 
-/* Returns the id of the entry of a slot, or DKC_ID_MISSING if a trimmed table has no entry. */
-static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct dkc_table *table,
-					unsigned int slot)
-{
-	return table->index->index[dkc_slot_entry(l, slot)];
-}
-
 static inline u64 dkc_backend_mask(const struct dk_registry *reg)
 {
 	return likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;

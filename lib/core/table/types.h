@@ -129,7 +129,7 @@ struct dkc_index_key {
 
 #define DKC_INDEX_KEY_ALIAS(alias, group)	((1 + (group)) << 2 * (alias))
 
-/* For each entry, the id of what serves it; for each backend, its mask. Tables share indexes. */
+/* For each slot, the id of what serves it; for each backend, its mask. Tables share indexes. */
 struct dkc_index {
 	struct rcu_head rcu;
 	struct dkc_index *next;
@@ -171,7 +171,6 @@ struct dkc_scratch {
 	u64 *unserved;				/* slots that no rule serves so far */
 	u64 *fallthroughs;			/* slots served by fallthroughs */
 	u64 *alias_serves[DKC_NUM_ALIASES];
-	u8 *ids;				/* ids by slot, if the layout is trimmed */
 	const struct dkc_reg *slot[];		/* valid for @registered slots */
 };
 
