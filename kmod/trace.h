@@ -37,7 +37,6 @@ void dkc_trace_calls_end(void);
 
 TRACE_DEFINE_ENUM(DKC_TABLE_FULL);
 TRACE_DEFINE_ENUM(DKC_TABLE_UNDEFINED);
-TRACE_DEFINE_ENUM(DKC_TABLE_RESOLVE);
 TRACE_DEFINE_ENUM(DKC_TABLE_SHUTDOWN);
 TRACE_DEFINE_ENUM(DKC_TABLE_BYPASS);
 
@@ -95,9 +94,8 @@ TRACE_EVENT(dk_publish,
 		  __print_symbolic(__entry->kind,
 				   { DKC_TABLE_FULL, "full" },
 				   { DKC_TABLE_UNDEFINED, "undefined" },
-				   { DKC_TABLE_RESOLVE, "resolve" },
 				   { DKC_TABLE_SHUTDOWN, "shutdown" },
-				   { DKC_TABLE_BYPASS, "bypass" }),
+				   { DKC_TABLE_BYPASS, "resolve" }),
 		  __entry->functions)
 );
 

@@ -17,7 +17,7 @@ static bool by_evaluator(void)
 	bool by_rules;
 
 	rcu_read_lock();
-	by_rules = dkc_deref(op->table, op->reg)->kind == DKC_TABLE_RESOLVE &&
+	by_rules = dkc_deref(op->table, op->reg)->kind == DKC_TABLE_BYPASS &&
 		   !dkc_deref(op->base, op->reg);
 	rcu_read_unlock();
 	return by_rules;

@@ -123,7 +123,7 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 	struct dk_keyset ks = dk_key_set(l, req->key);
 	const struct dkc_reg *r;
 
-	if (table->kind == DKC_TABLE_RESOLVE)
+	if (table->kind == DKC_TABLE_BYPASS)
 		req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
 	r = dkc_top(op, dev, req->key, view);
 	/* as in PyTorch, a building block has the fallback of its first backend */
@@ -161,14 +161,14 @@ static int find_without_table(struct dk_op *op, const struct dkc_table *table, u
 
 /*
  * Called if the entry has no function, or if @table is not a full table. If @table is of kind
- * DKC_TABLE_RESOLVE, finds the function by the rules. Otherwise returns the error of the call.
+ * DKC_TABLE_BYPASS, finds the function by the rules. Otherwise returns the error of the call.
  */
 static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
 			      unsigned int id, struct dkc_request *req)
 {
 	u32 device = dkc_device_of(op->reg->layout, req->ks, req->objs, req->n);
 
-	if (table->kind == DKC_TABLE_RESOLVE)
+	if (table->kind == DKC_TABLE_BYPASS)
 		return find_without_table(op, table, device, req);
 	return unserved_error(table, id, device && !dkc_device_online(op->reg, device));
 }

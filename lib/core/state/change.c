@@ -129,10 +129,8 @@ static const struct dkc_table *table_for_calls(struct dk_op *op, const struct dk
 		return &dkc_table_shutdown;
 	if (!op->definer)
 		return &dkc_table_undefined;
-	if (op->reg->tables == DKC_TABLES_BYPASSED)
+	if (!full || op->reg->tables == DKC_TABLES_BYPASSED)
 		return dkc_table_bypass(op->flags);
-	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
-		return dkc_table_resolve(op->flags);
 	return op->reg->tables == DKC_TABLES_COUNTED ? table_counted(op, full, may_sleep) : full;
 }
 
@@ -167,7 +165,7 @@ void dkc_change_watched(struct dk_registry *reg, bool may_sleep)
 	dkc_assert_writer(reg);
 	WRITE_ONCE(reg->watched, counted || reported);
 	/* only the slow path runs hooks and tracers; the fast path can count */
-	if (reported || !dkc_has_fast_calls())
+	if (reported || !dkc_has_fast_calls() || (reg->flags & DK_REGISTRY_FORCE_RESOLVE))
 		tables = DKC_TABLES_BYPASSED;
 	if (tables == reg->tables)
 		return;

@@ -97,7 +97,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		goto no_tables;
 	dkc_fallbacks_changed(reg);
 	mutex_init(&reg->lock);
-	reg->tables = dkc_has_fast_calls() ? DKC_TABLES_PLAIN : DKC_TABLES_BYPASSED;
+	dkc_change_watched(reg, true);
 	reg->unpublished = false;
 	dkc_registry_created(reg);
 	/* a tracer that attached before dkc_registry_created() has not notified this registry */

@@ -18,20 +18,13 @@ const struct dkc_table dkc_table_undefined = { NO_TABLE(DKC_TABLE_UNDEFINED) };
 const struct dkc_table dkc_table_shutdown = { NO_TABLE(DKC_TABLE_SHUTDOWN) };
 
 /* One table for each combination of flags, because a call reads the flags in its table. */
-#define BY_FLAGS(name, kind)						\
-	static const struct dkc_table name##_0 = { NO_TABLE(kind) };	\
-	static const struct dkc_table name##_1 = { NO_TABLE(kind), .op_flags = 1 }; \
-	static const struct dkc_table name##_2 = { NO_TABLE(kind), .op_flags = 2 }; \
-	static const struct dkc_table name##_3 = { NO_TABLE(kind), .op_flags = 3 }; \
-									\
-	const struct dkc_table *dkc_table_##name(unsigned int flags)	\
-	{								\
-		static const struct dkc_table *const tables[] = {	\
-			&name##_0, &name##_1, &name##_2, &name##_3,	\
-		};							\
-									\
-		return tables[flags & (DK_OP_ATOMIC | DK_OP_SAME_DEVICE)]; \
-	}
+const struct dkc_table *dkc_table_bypass(unsigned int flags)
+{
+	static const struct dkc_table none = { NO_TABLE(DKC_TABLE_BYPASS) };
+	static const struct dkc_table first = { NO_TABLE(DKC_TABLE_BYPASS), .op_flags = 1 };
+	static const struct dkc_table second = { NO_TABLE(DKC_TABLE_BYPASS), .op_flags = 2 };
+	static const struct dkc_table both = { NO_TABLE(DKC_TABLE_BYPASS), .op_flags = 3 };
+	static const struct dkc_table *const tables[] = { &none, &first, &second, &both };
 
-BY_FLAGS(resolve, DKC_TABLE_RESOLVE)
-BY_FLAGS(bypass, DKC_TABLE_BYPASS)
+	return tables[flags & (DK_OP_ATOMIC | DK_OP_SAME_DEVICE)];
+}

@@ -297,10 +297,11 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op)
 {
 	const struct dkc_table *table = dkc_deref(op->table, op->reg), *base;
 
-	if (likely(table->kind != DKC_TABLE_BYPASS))
+	if (likely(table->kind != DKC_TABLE_BYPASS) ||
+	    (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
 		return table;
-	base = op->reg->flags & DK_REGISTRY_FORCE_RESOLVE ? NULL : dkc_deref(op->base, op->reg);
-	return base ? base : dkc_table_resolve(table->op_flags);
+	base = dkc_deref(op->base, op->reg);
+	return base ? base : table;
 }
 
 const struct dkc_table *dkc_table_of_device(const struct dkc_table *table, u32 device)

@@ -241,9 +241,10 @@ const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_tab
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * Returns the table that the slow path uses: the published table. If that is of kind
- * DKC_TABLE_BYPASS, returns the full table or, if there is none, dkc_table_resolve(). The caller
- * must hold the lock or be in a read-side critical section.
+ * Returns the table that the slow path uses: the published table or, if that is of kind
+ * DKC_TABLE_BYPASS, the full table. If there is no full table, or the registry does not use it,
+ * returns the published table: the slow path then evaluates the rules. The caller must hold the
+ * lock or be in a read-side critical section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 
@@ -251,9 +252,7 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 extern const struct dkc_index dkc_index_of_none;
 extern const struct dkc_table dkc_table_undefined;
 extern const struct dkc_table dkc_table_shutdown;
-/* Returns a table that makes the slow path evaluate the rules. @flags are the operator's flags. */
-const struct dkc_table *dkc_table_resolve(unsigned int flags);
-/* Returns a table that sends all calls to the slow path, which then uses the full table. */
+/* Returns a table that sends all calls to the slow path. @flags are the operator's flags. */
 const struct dkc_table *dkc_table_bypass(unsigned int flags);
 
 /*

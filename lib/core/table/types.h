@@ -185,9 +185,8 @@ enum dkc_entry_id {
 enum dkc_table_kind {
 	DKC_TABLE_FULL,		/* has the entries that the rules yield */
 	DKC_TABLE_UNDEFINED,	/* the operator is not defined */
-	DKC_TABLE_RESOLVE,	/* the slow path evaluates the rules */
+	DKC_TABLE_BYPASS,	/* the slow path uses @base or, if NULL, evaluates the rules */
 	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
-	DKC_TABLE_BYPASS,	/* all calls take the slow path, which uses @base */
 	DKC_TABLE_IN_USE,	/* replaced, but still used by calls: lib/replaced.c */
 };
 
