@@ -13,11 +13,9 @@
 
 struct dkc_grace_thread {
 	unsigned int owners;	/* references */
-	unsigned int forks;	/* num_forks when the helper was started */
+	u32 forks;		/* dkc_num_forks() when the helper was started */
 	bool over;
 };
-
-static unsigned int num_forks;	/* incremented in each child of fork() */
 
 static void grace_put(struct dkc_grace_thread *t)
 {
@@ -45,7 +43,7 @@ static int grace_start(struct dkc_grace_thread *t)
 	int err;
 
 	t->owners = 2;
-	t->forks = num_forks;
+	t->forks = dkc_num_forks();
 	if (pthread_attr_init(&attr))
 		return -ENOMEM;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -85,7 +83,7 @@ bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
 		if (over || (deadline && dkc_now() >= deadline))
 			break;
 		/* the grace period was begun in the parent; its helper does not exist here */
-		if (t->forks != num_forks) {
+		if (t->forks != dkc_num_forks()) {
 			synchronize_rcu();
 			t->over = true;
 		} else {
@@ -101,13 +99,8 @@ void dkc_grace_end(struct dkc_grace *g)
 	struct dkc_grace_thread *t = g->thread;
 
 	g->thread = NULL;
-	if (t && t->forks != num_forks)
+	if (t && t->forks != dkc_num_forks())
 		kvfree(t);
 	else if (t)
 		grace_put(t);
-}
-
-void dkc_grace_after_fork(void)
-{
-	num_forks++;
 }

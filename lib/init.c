@@ -50,8 +50,6 @@ static void before_fork(void)
 
 static void after_fork(bool child)
 {
-	if (child)
-		dkc_grace_after_fork();
 	dkc_threads_after_fork(child);
 	dkc_registries_after_fork(child);
 	pthread_mutex_unlock(&default_lock);

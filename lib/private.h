@@ -94,6 +94,5 @@ void dkc_threads_before_fork(void);
 void dkc_threads_after_fork(bool child);
 void dkc_rcu_before_fork(void);
 void dkc_rcu_after_fork(bool child);
-void dkc_grace_after_fork(void);	/* in the child */
 
 #endif /* _DKC_PRIVATE_H */
