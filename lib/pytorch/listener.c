@@ -210,7 +210,7 @@ static struct dkc_listeners *listeners_of(struct dk_registry *reg)
 	return n ? listeners_of_notifier(n) : NULL;
 }
 
-/* The struct lasts as long as the registry, because dkc_notify_unlocked() may be reading it. */
+/* The struct lasts as long as the registry, because dkc_registry_unlock() may be reading it. */
 static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 {
 	struct dkc_listeners *ls = kvzalloc(sizeof(*ls), GFP_KERNEL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Calls the notifiers, and counts the operators, functions and devices of a registry. */
+/* Calls the notifiers after changes, and counts operators, functions and devices of a registry. */
 #include "state.h"
 
 static void notify_all(const struct dkc_event *event)
@@ -112,14 +112,27 @@ void dkc_notify_provider(const struct dkc_provider *core, enum dkc_event_kind ki
 	notify_all(&event);
 }
 
-void dkc_notify_unlocked(struct dk_registry *reg)
+void dkc_registry_unlock(struct dk_registry *reg)
 {
-	/* pairs with smp_store_release() in dkc_notifier_add() */
-	struct dkc_notifier *n = smp_load_acquire(&reg->notifiers);
+	bool visits = reg->notifies_unlocked;
+	struct dkc_notifier *n;
 
-	for (; n; n = READ_ONCE(n->next))
+	/* count a visit, so that the registry is not freed while its notifiers are called */
+	reg->visitors += visits;
+	mutex_unlock(&reg->lock);
+	if (!visits)
+		return;
+	/* pairs with smp_store_release() in dkc_notifier_add() */
+	for (n = smp_load_acquire(&reg->notifiers); n; n = READ_ONCE(n->next))
 		if (n->unlocked)
 			n->unlocked(n);
+	dkc_registry_visit_end(reg);
+}
+
+void dkc_registry_unlock_flush(struct dk_registry *reg)
+{
+	dkc_registry_unlock(reg);
+	dkc_flush_retired();
 }
 
 void dkc_notifier_add(struct dk_registry *reg, struct dkc_notifier *n)
@@ -127,7 +140,7 @@ void dkc_notifier_add(struct dk_registry *reg, struct dkc_notifier *n)
 	dkc_assert_writer(reg);
 	n->next = reg->notifiers;
 	reg->notifies_unlocked |= !!n->unlocked;
-	/* pairs with smp_load_acquire() in dkc_notify_unlocked() */
+	/* pairs with smp_load_acquire() in dkc_registry_unlock() */
 	smp_store_release(&reg->notifiers, n);
 }
 

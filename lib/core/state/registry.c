@@ -133,25 +133,6 @@ void dkc_registry_visit_end(struct dk_registry *reg)
 	mutex_unlock(&reg->lock);
 }
 
-void dkc_registry_unlock(struct dk_registry *reg)
-{
-	bool visits = reg->notifies_unlocked;
-
-	/* count a visit, so that the registry is not freed while its notifiers are called */
-	reg->visitors += visits;
-	mutex_unlock(&reg->lock);
-	if (!visits)
-		return;
-	dkc_notify_unlocked(reg);
-	dkc_registry_visit_end(reg);
-}
-
-void dkc_registry_unlock_flush(struct dk_registry *reg)
-{
-	dkc_registry_unlock(reg);
-	dkc_flush_retired();
-}
-
 /* Returns the name of a provider, or of an operator with a handle, or NULL if there is neither. */
 static const char *user_of(struct dk_registry *reg)
 {

@@ -148,7 +148,7 @@ struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool 
 void dkc_order_add(struct dk_op *op, u32 slot);
 void dkc_order_remove(struct dk_op *op);
 
-/* registry.c: releases the lock after a change, then calls @unlocked of each notifier. */
+/* notify.c: releases the lock after a change, then calls @unlocked of each notifier. */
 void dkc_registry_unlock(struct dk_registry *reg);
 /*
  * Like dkc_registry_unlock(), but for a change that did not wait for calls: also frees retired
@@ -221,8 +221,6 @@ void dkc_notify_device(const struct dkc_device *dev, enum dkc_event_kind kind);
 void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
 			const struct dkc_provider *core, enum dkc_event_kind kind);
 void dkc_notify_provider(const struct dkc_provider *core, enum dkc_event_kind kind);
-/* Calls @unlocked of each notifier. Called after a change, without the lock. */
-void dkc_notify_unlocked(struct dk_registry *reg);
 /* The caller must hold the lock. Remove a notifier only while no change is in progress. */
 void dkc_notifier_add(struct dk_registry *reg, struct dkc_notifier *n);
 void dkc_notifier_remove(struct dk_registry *reg, struct dkc_notifier *n);
