@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The registry changes in the middle of a call. The call stops where it accesses a protected page.
- * In some tests, the page has the caller's struct dk_impl, which the rules read. In others, it has
- * the thread's slots, which the fast path writes. The signal handler makes the change. The result
+ * The registry changes in the middle of a call. The call stops where it accesses protected memory.
+ * In some tests, that is the caller's struct dk_impl, which the rules read. In others, it is the
+ * thread's slots, which calls write. The signal handler makes the change. The result
  * of the call must be correct for one of the states that the registry had during the call.
  * Userspace only.
  */
 #include "test.h"
 
 #include "core/change/change.h"
+#include "thread.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -30,7 +31,8 @@ static struct dk_provider prov;
 static struct dk_op_decl decl;
 static struct dk_op *op;
 static struct dk_impl *trap;		/* at the start of a page of its own */
-static char *protected_page;
+static char *protected_pages;
+static size_t protected_size;
 static int protection;
 static struct dk_impl of_old, of_new, of_lower, of_below;
 static void (*change)(void);
@@ -39,7 +41,7 @@ static size_t page_size;
 
 static void set_protection(bool denied)
 {
-	CHECK_OK(mprotect(protected_page, page_size,
+	CHECK_OK(mprotect(protected_pages, protected_size,
 			  denied ? protection : PROT_READ | PROT_WRITE));
 }
 
@@ -47,7 +49,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	char *at = info->si_addr;
 
-	if (at < protected_page || at >= protected_page + page_size)
+	if (at < protected_pages || at >= protected_pages + protected_size)
 		abort();
 	set_protection(false);
 	num_changes++;
@@ -72,14 +74,19 @@ static void open_with_trap(unsigned int flags)
 	page_size = sysconf(_SC_PAGESIZE);
 	trap = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(trap != MAP_FAILED);
-	protected_page = (char *)trap;
+	protected_pages = (char *)trap;
+	protected_size = page_size;
 	protection = PROT_NONE;
 }
 
-/* The call stops where it writes into the slot that it has reserved. */
+/* The call stops where it first writes to a slot. The slots may be in two pages. */
 static void trap_at_slot(void)
 {
-	protected_page = (char *)((uintptr_t)dk__self.top & -page_size);
+	const void **end = dk__self.top + GATE_SLOTS;
+	char *last_page = (char *)((uintptr_t)(end - 1) & -page_size);
+
+	protected_pages = (char *)((uintptr_t)dk__self.top & -page_size);
+	protected_size = last_page + page_size - protected_pages;
 	protection = PROT_READ;
 }
 
