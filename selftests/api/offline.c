@@ -8,6 +8,7 @@
 #include "../world.h"
 
 #if !T_KERNEL
+#include "core/call/call.h"
 #include "core/change/change.h"
 #endif
 
@@ -406,6 +407,44 @@ static void no_table_for_an_offline_device(void)
 }
 
 #if !T_KERNEL
+static void bring_online(void *number)
+{
+	CHECK_OK(dk_device_set_online(t_reg, *(u32 *)number, 1, &t_why));
+}
+
+/*
+ * After a call has read the table, its device comes online. The call is then routed by all
+ * functions of the device. While it is offline, the fallback at Autograd masks the call's keys.
+ */
+static void device_comes_online_after_the_table_is_read(void)
+{
+	struct w_thread other;
+	struct dk_obj x;
+	const struct dk_obj *const objs[] = { &x };
+	struct dkc_request req = { .objs = objs, .n = 1, .mask = true };
+	const struct dkc_table *table;
+	u32 number;
+
+	setup(0, false);
+	CHECK_OK(dk_impls_unregister(&two, &tables[2], &t_why));
+	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
+	tables[4] = t_impl(&decl, DK_DENSE, 4);
+	tables[5] = t_impl(&decl, DK_AUTOGRAD_FUNCTIONALITY, 5);
+	CHECK_OK(dk_device_register(&two, backend, "both", NULL, &tables[4], 2, &number, &t_why));
+	x = on(number, true);
+	req.ks = x.ks.bits;
+	CHECK_OK(dk_device_set_online(t_reg, number, 0, &t_why));
+	rcu_read_lock();
+	table = dkc_table_of_op(op);
+	CHECK_INT(dkc_find(op, table, &req), -ENODEV);
+	if (CHECK_OK(w_start(&other, "dk_online", bring_online, &number)))
+		w_join(&other);
+	req.ks = x.ks.bits;
+	if (CHECK_OK(dkc_find(op, table, &req)))
+		CHECK_STR(dkc_impl_of(req.reg)->label, "f5");
+	rcu_read_unlock();
+}
+
 /*
  * The netlink family looks up the number of a backend by its name, and then takes the lock again.
  * The name may belong to no backend, or to another one, by then.
@@ -450,6 +489,7 @@ T_SUITE(offline,
 	T(no_such_device),
 	T(device_is_offline_before_tables_change),
 #if !T_KERNEL
+	T(device_comes_online_after_the_table_is_read),
 	T(name_of_another_backend),
 #endif
 	T(explanation_lists_offline_functions));

@@ -130,18 +130,31 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 	return r || !ks.bits ? r : dkc_fallback_at(op, dk_keyset_slot(l, ks), view);
 }
 
-/*
- * Finds a function by the rules or, for a call at a given key, in the lists of registrations.
- * Everything is read in one view.
- */
-static int find_without_table(struct dk_op *op, const struct dkc_table *table, u32 device,
-			      struct dkc_request *req)
+/* True if @table does not decide which function serves the call. */
+static bool is_undecided(const struct dkc_table *table, const struct dkc_device *dev,
+			 const struct dkc_request *req)
 {
-	struct dkc_pick pick = { .prov = DK_PROV_MISSING };
-	const struct dkc_device *dev;
-	struct dkc_view view;
-	u64 ks = req->ks;
+	/* the device may have come online after @table was read */
+	return table->kind == DKC_TABLE_BYPASS ||
+	       (table->kind == DKC_TABLE_FULL && (dev || req->at_key));
+}
 
+/*
+ * Called if the entry has no function, or if @table is not a full table. If @table does not decide,
+ * finds the function by the rules or, for a call at a given key, in the lists of registrations.
+ * Everything is read in one view. Otherwise returns the error of the call. @ks is the set of the
+ * call before @table has masked it.
+ */
+static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
+			      unsigned int id, struct dkc_request *req, u64 ks)
+{
+	u32 device = dkc_device_of(op->reg->layout, ks, req->objs, req->n);
+	const struct dkc_device *dev = dkc_device_online(op->reg, device);
+	struct dkc_pick pick = { .prov = DK_PROV_MISSING };
+	struct dkc_view view;
+
+	if (!is_undecided(table, dev, req))
+		goto unserved;
 	do {
 		req->ks = ks;
 		dkc_view_begin(&view, op->reg);
@@ -153,24 +166,11 @@ static int find_without_table(struct dk_op *op, const struct dkc_table *table, u
 			pick = route_by_rules(op, dev, req, &view);
 	} while (!dkc_view_holds(&view, op->reg));
 	req->reg = pick.reg;
-	if (!pick.reg || dkc_is_fallthrough(pick.reg))
-		return unserved_error(table, pick.prov == DK_PROV_AMBIGUOUS ?
-				      DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device && !dev);
-	return take_found(table, req);
-}
-
-/*
- * Called if the entry has no function, or if @table is not a full table. If @table is of kind
- * DKC_TABLE_BYPASS, finds the function by the rules. Otherwise returns the error of the call.
- */
-static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
-			      unsigned int id, struct dkc_request *req)
-{
-	u32 device = dkc_device_of(op->reg->layout, req->ks, req->objs, req->n);
-
-	if (table->kind == DKC_TABLE_BYPASS)
-		return find_without_table(op, table, device, req);
-	return unserved_error(table, id, device && !dkc_device_online(op->reg, device));
+	if (pick.reg && !dkc_is_fallthrough(pick.reg))
+		return take_found(table, req);
+	id = pick.prov == DK_PROV_AMBIGUOUS ? DKC_ID_AMBIGUOUS : DKC_ID_MISSING;
+unserved:
+	return unserved_error(table, id, device && !dev);
 }
 
 int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
@@ -179,10 +179,11 @@ int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request
 	const struct dkc_table *own = table;
 	bool masked = req->mask;
 	const struct dk__entry *e;
+	u64 ks = req->ks;
 	unsigned int id;
 
 	if (unlikely(table->kind != DKC_TABLE_FULL))
-		return find_without_entry(op, table, DKC_ID_MISSING, req);
+		return find_without_entry(op, table, DKC_ID_MISSING, req, ks);
 	if (unlikely(dkc_table_devices(table)))
 		own = dkc_table_of_device(table, dkc_device_of(reg->layout, req->ks,
 							       req->objs, req->n));
@@ -205,7 +206,7 @@ again:
 		masked = true;
 		goto again;
 	}
-	return find_without_entry(op, table, id, req);
+	return find_without_entry(op, table, id, req, ks);
 }
 
 /*
@@ -226,19 +227,18 @@ static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 static int find_at_key(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
 {
 	const struct dk_layout *l = op->reg->layout;
-	u32 device = dkc_device_of(l, req->ks, req->objs, req->n);
 	const struct dkc_table *own;
 
 	if (!dkc_is_key(dk_key_kind(l, req->key)))
 		return -EINVAL;
-	if (table->kind != DKC_TABLE_FULL)
-		return find_without_entry(op, table, DKC_ID_MISSING, req);
-	own = dkc_table_of_device(table, device);
-	req->ks = mask_by(op->reg, own, req->ks);
-	req->reg = table_at_key(l, own, req->key);
-	if (req->reg && !dkc_is_fallthrough(req->reg))
-		return take_found(table, req);
-	return find_without_table(op, table, device, req);
+	if (table->kind == DKC_TABLE_FULL) {
+		own = dkc_table_of_device(table, dkc_device_of(l, req->ks, req->objs, req->n));
+		req->ks = mask_by(op->reg, own, req->ks);
+		req->reg = table_at_key(l, own, req->key);
+		if (req->reg && !dkc_is_fallthrough(req->reg))
+			return take_found(table, req);
+	}
+	return find_without_entry(op, table, DKC_ID_MISSING, req, req->ks);
 }
 
 int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
