@@ -5,8 +5,9 @@
  *
  * A plugin should unregister everything before it is unloaded. The exit function unloaded() reports
  * and unregisters what is left, as kmod/cleanup.c does for modules. unloaded() is added with
- * __cxa_atexit() when the plugin's first provider is registered. dlclose() calls it after the
- * destructors of the plugin, and before the plugin's memory is unmapped.
+ * __cxa_atexit() when the plugin's first provider is registered. dlclose() calls it before the
+ * plugin's memory is unmapped. unloaded() itself runs the destructors of the plugin that are left:
+ * those of static objects in C++ that are older than that registration, and may unregister it.
  */
 #include "private.h"
 #include "pytorch/pytorch.h"
@@ -380,6 +381,8 @@ static void unloaded(void *data)
 	struct object *obj = data;
 
 	if (!obj->no_cleanup) {
+		/* the C library does not call unloaded() again */
+		__cxa_finalize((void *)obj->owner);
 		unregister_all_left(obj);
 		__cxa_finalize(obj);	/* removes exit_begins() */
 	}

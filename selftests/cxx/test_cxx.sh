@@ -187,6 +187,9 @@ for one in $compilers; do
 		is_unloadable "$one"
 	ok "compiled by $one, shared objects do not share the functions of operators" hides_calls
 	ok "dlclose() unmaps a plugin compiled by $one and removes its functions" unloads "$one"
+	ok "dlclose() unmaps a plugin compiled by $one whose older objects unregister" \
+		unloads "$one" -DOLDER
+	like "with $one, nothing is reported if older objects unregister" "" "$(cat "$st_tmp/said")"
 	ok "dlclose() of a plugin compiled by $one removes what is still registered" \
 		unloads "$one" -DLEAKS
 	like "with $one, functions that a closed plugin has not unregistered are reported" \

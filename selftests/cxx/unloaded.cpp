@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A plugin and its host: dlclose() unmaps the plugin and unregisters its functions. -DPLUGIN
- * builds the plugin; with -DLEAKS, the plugin does not unregister. The functions have external
+ * builds the plugin; with -DLEAKS, the plugin does not unregister, and with -DOLDER, static objects
+ * unregister that are older than the plugin's first registration. The functions have external
  * linkage. The header's templates over such functions have static data, which must be hidden.
  * Otherwise g++ would make the data unique in the process, and dlclose() could not unmap the
  * plugin.
@@ -10,6 +11,8 @@
 
 #include <cstdio>
 #include <dlfcn.h>
+#include <optional>
+#include <vector>
 
 struct tensor : dk_obj {};
 
@@ -42,6 +45,26 @@ extern "C" int call(const op_of_host &op_there, tensor &t)
 	return op_there(t);
 }
 
+#ifdef OLDER
+static std::optional<dk::registration> mine, mine_too;
+
+static std::vector<dk::registration> &others()
+{
+	static std::vector<dk::registration> all;
+
+	return all;
+}
+
+static bool begin()
+{
+	others().push_back(dk::fallback<passes_on>(DK_TRACER));
+	mine_too.emplace(shared.impl<serves_shared>(DK_CPU));
+	mine.emplace(op.impl<serves>(DK_CPU));
+	return true;
+}
+
+static const bool begun = begin();
+#else
 static dk::registration mine_too = shared.impl<serves_shared>(DK_CPU);
 static dk::registration passes = dk::fallback<passes_on>(DK_TRACER);
 
@@ -52,6 +75,7 @@ __attribute__((constructor)) static void begin()
 }
 #else
 static dk::registration mine = op.impl<serves>(DK_CPU);
+#endif
 #endif
 
 #else
