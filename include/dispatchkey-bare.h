@@ -15,7 +15,7 @@ typedef uint8_t __u8;
 typedef uint16_t __u16;
 typedef uint32_t __u32;
 typedef uint64_t __u64;
-typedef __u64 __aligned_u64 __attribute__((aligned(8)));
+typedef __u64 __aligned_u64 __attribute__((__aligned__(8)));
 typedef int32_t __s32;
 typedef int64_t __s64;
 

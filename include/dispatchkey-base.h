@@ -33,9 +33,9 @@
 #include <stddef.h>
 /* Identifies the program or shared object; defined by the compiler. */
 #ifdef __cplusplus
-extern "C" void *__dso_handle __attribute__((visibility("hidden")));
+extern "C" void *__dso_handle __attribute__((__visibility__("hidden")));
 #else
-extern void *__dso_handle __attribute__((visibility("hidden")));
+extern void *__dso_handle __attribute__((__visibility__("hidden")));
 #endif
 #define DK__THIS_MODULE		(&__dso_handle)
 #endif
@@ -59,9 +59,9 @@ extern "C" {
  */
 #define DK__HOT
 #if !defined(__KERNEL__) && defined(__has_attribute)
-#if __has_attribute(noplt)
+#if __has_attribute(__noplt__)
 #undef DK__HOT
-#define DK__HOT			__attribute__((noplt))
+#define DK__HOT			__attribute__((__noplt__))
 #endif
 #endif
 

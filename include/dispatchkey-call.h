@@ -271,14 +271,14 @@ enum dk__request_flags {
  * Continues the lookup out of line if dk__begin() finds no entry to call. Handles the
  * devices of objects other than the first, keysets without a function, and functions that
  * take packed arguments: for these it returns @pack of the caller's declaration. @table and
- * @ks are from dk__begin(), @packed is from dk__pack(). If dk__is_entry() is true for
+ * @ks are from dk__begin(), @numbers are from dk__pack(). If dk__is_entry() is true for
  * the result, the caller must call the entry's function and then dk__end(). Otherwise
  * the slot or read-side critical section is already released. All arguments are passed
  * in registers.
  */
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, __u64 ks,
-				 const struct dk_obj *const *objs, __u64 packed) DK__HOT;
+				 const struct dk_obj *const *objs, __u64 numbers) DK__HOT;
 
 /*
  * Runs the function of @c, which is boxed or plain, for @pack of the caller's declaration. @args

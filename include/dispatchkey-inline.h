@@ -56,11 +56,11 @@ extern "C" {
 #define DK__PUT(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
-#define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
+#define DK__ALWAYS_INLINE	static inline __attribute__((__always_inline__, __unused__))
 /* Keeps -ftrivial-auto-var-init from zeroing a variable that is written before it is read. */
 #if defined(__has_attribute)
-#if __has_attribute(uninitialized)
-#define DK__NOT_SET		__attribute__((uninitialized))
+#if __has_attribute(__uninitialized__)
+#define DK__NOT_SET		__attribute__((__uninitialized__))
 #endif
 #endif
 #ifndef DK__NOT_SET
@@ -511,7 +511,7 @@ struct dk__thread {
 /* Returned by dk__keep() if no slot is free or the table was replaced: take the slow path. */
 extern const struct dk__table dk__no_table;
 
-extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
+extern __thread struct dk__thread dk__self __attribute__((__tls_model__("initial-exec")));
 
 /**
  * dk_local_current() - the calling thread's local state

@@ -302,7 +302,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 
 #define DK__GUARD3(type, n, enter, leave)				\
 	struct type dk__guard_##n					\
-	__attribute__((cleanup(leave), unused)) = enter
+	__attribute__((__cleanup__(leave), __unused__)) = enter
 #define DK__GUARD2(type, n, enter, leave)				\
 	DK__GUARD3(type, n, enter, leave)
 #define DK__GUARD(enter, leave)						\

@@ -52,7 +52,7 @@
 #define DK__MEMBER(id, param) param;
 #define DK__LOCAL(id, arg)						\
 	__typeof__(dk__args->arg) DK__UNUSED arg = dk__args->arg;
-#define DK__UNUSED __attribute__((unused))
+#define DK__UNUSED __attribute__((__unused__))
 #ifndef DK_OBJECT_TYPES
 /**
  * DK_OBJECT_TYPES() - the program's types that contain a struct dk_obj
@@ -168,10 +168,10 @@
 		const struct dk_generator *: (g))->dk : NULL)
 
 #ifdef __KERNEL__
-#define DK__WEAK __attribute__((weak))
+#define DK__WEAK __attribute__((__weak__))
 #else
 /* Each program or plugin has its own copy of a declaration. */
-#define DK__WEAK __attribute__((weak, visibility("hidden")))
+#define DK__WEAK __attribute__((__weak__, __visibility__("hidden")))
 #endif
 
 /**

@@ -37,7 +37,7 @@
  * - functions that make calls. Shared objects may be compiled with other options, or with another
  *   version of this header.
  */
-#define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
+#define DK__LOCAL_TO_OBJECT	__attribute__((__visibility__("hidden")))
 
 namespace dk {
 
@@ -2268,7 +2268,7 @@ private:
 	};
 
 	template <int how>
-	__attribute__((always_inline)) static inline int call(dk_op *known, dk__request rq, A... a)
+	__attribute__((__always_inline__)) static inline int call(dk_op *known, dk__request rq, A... a)
 	{
 		detail::keysets raw;
 		dk__found found;
@@ -2354,7 +2354,7 @@ private:
 	}
 	DK__LOCAL_TO_OBJECT static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
 
-	DK__LOCAL_TO_OBJECT static int packed(dk_call *c, A... a)
+	DK__LOCAL_TO_OBJECT static int take_packed(dk_call *c, A... a)
 	{
 		detail::objects<capacity(all())> objs;
 
@@ -2367,7 +2367,7 @@ private:
 	}
 	/* its address is a constant expression, but not its value, which has a cast */
 	DK__LOCAL_TO_OBJECT inline static const dk__entry packing = {
-		reinterpret_cast<dk_fn_t>(packed), nullptr
+		reinterpret_cast<dk_fn_t>(take_packed), nullptr
 	};
 
 	using plain = int (*)(A...);
