@@ -23,8 +23,8 @@ enum dk_join_flags {
 /**
  * dk_backend_join() - join a private backend by its name
  * @prov: the provider; it leaves the backend when it is unregistered
- * @name: such as "edu": 1 to 56 letters, digits and _-.+, without 0x at the start. Case
- *	is ignored
+ * @name: such as "edu": 1 to 56 letters, digits and _-.+, without 0x at the start, and
+ *	not the name of a key or backend in any case. Case is ignored
  * @pin: number of the private backend to which the name must be bound, or 0 for any
  * @flags: of enum dk_join_flags
  * @backend: set to the backend's number; may be NULL

@@ -110,13 +110,16 @@ static void device_keeps_the_name_of_its_backend(void)
 static void names_of_keys_are_refused(void)
 {
 	static const char *const names[] = {
-		"Autograd", "autograd", "Sparse", "Dense", "cpu", "CPUBit",
+		"Autograd", "Sparse", "Dense", "CPUBit",
 		"AutogradCPU", "Undefined", "CompositeImplicitAutograd", "Tracer",
 		"PrivateUse1", "Autocast", "DefaultBackend",
 		/* other names that only parsers know, and bits */
 		"autocast", "catchall", "CPUTENSORID", "cpubit", "InvalidBIT",
-		/* AutogradOther and AutogradFunctionality are keys */
-		"Other", "functionality",
+	};
+	/* the names in another case, and the ends of names of keys */
+	static const char *const others[][2] = {
+		{ "cpu", "CPU" }, { "fake", "Fake" }, { "autograd", "Autograd" },
+		{ "Other", "AutogradOther" }, { "functionality", "AutogradFunctionality" },
 	};
 	unsigned int i, backend = 0, key = 0;
 
@@ -127,6 +130,11 @@ static void names_of_keys_are_refused(void)
 		CHECK_INT(t_why.reason, DK_WHY_NAME_TAKEN);
 		CHECK_STR(t_why.name, names[i]);
 		CHECK_INT(backend, 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		CHECK_INT(dk_backend_join(&edu, others[i][0], 0, 0, &backend, &t_why), -EINVAL);
+		CHECK_INT(t_why.reason, DK_WHY_NAME_TAKEN);
+		CHECK_STR(t_why.name, others[i][1]);
 	}
 	CHECK_OK(dk_backend_join(&edu, "Sparse2", 0, 0, &backend, &t_why));
 	CHECK_OK(dk_registry_key_parse(t_reg, "Autograd", &key, &t_why));
@@ -139,12 +147,14 @@ static void names_of_keys_are_refused(void)
 static void keys_of_two_backends_have_different_names(void)
 {
 	static const struct {
-		const char *first, *second;
+		const char *first, *second, *taken;
 		unsigned int pin;	/* of the first name */
 	} names[] = {
-		{ "acme", "AutogradACME", 0 }, { "SparseAcme", "acme", 0 }, { "x", "CsrX", 0 },
+		{ "acme", "AutogradACME", "Autogradacme", 0 },
+		{ "SparseAcme", "acme", "SparseAcme", 0 },
+		{ "x", "CsrX", "SparseCsrx", 0 },
 		/* of the private backends, only PrivateUse1 has an Autocast key */
-		{ "AutocastAcme", "acme", DK_BACKEND_PRIVATEUSE2 },
+		{ "AutocastAcme", "acme", "AutocastAcme", DK_BACKEND_PRIVATEUSE2 },
 	};
 	unsigned int i, backend, got, key = 0;
 
@@ -155,7 +165,7 @@ static void keys_of_two_backends_have_different_names(void)
 		t_join(&other, "driver");
 		CHECK_INT(dk_backend_join(&other, names[i].second, 0, 0, &got, &t_why), -EINVAL);
 		CHECK_INT(t_why.reason, DK_WHY_NAME_TAKEN);
-		CHECK_STR(t_why.name, names[i].second);
+		CHECK_STR(t_why.name, names[i].taken);
 		/* the first name is still accepted, and its keys are found */
 		CHECK_OK(dk_backend_join(&other, names[i].first, 0, 0, &got, &t_why));
 		CHECK_INT(got, backend);

@@ -33,10 +33,10 @@ unsigned int dkc_backend_named(const struct dk_registry *reg, const char *name)
 
 /*
  * True if a key or backend has the name, in upper or lower case, or if a parser would accept it as
- * the name of a key or backend.
+ * the name of a key or backend. Replaces @name by the name of that key.
  * noinline, because inlining would make the core larger.
  */
-static noinline bool name_taken(const struct dk_registry *reg, const char *name)
+static noinline bool name_taken(const struct dk_registry *reg, char name[DK_NAME_MAX])
 {
 	const struct dk_layout *l = reg->layout;
 	char buf[DK_NAME_MAX];
@@ -44,8 +44,10 @@ static noinline bool name_taken(const struct dk_registry *reg, const char *name)
 
 	for (key = 0; key < dk_layout_keys(l); key++) {
 		dkc_key_text(reg, key, buf);
-		if (dkc_strcaseeq(buf, name))
+		if (dkc_strcaseeq(buf, name)) {
+			dkc_strcpy(name, buf, DK_NAME_MAX);
 			return true;
+		}
 	}
 	return dkc_name_parses(l, name) || !dk_key_parse(l, name, 0, &key, NULL) ||
 	       dkc_strcaseeq(name, "privateuseone");
@@ -62,16 +64,20 @@ static bool ends_in(const char *name, const char *end, size_t *kept)
 
 /*
  * True if the private name @name would give one of the backend's keys a name that is taken. For
- * example, "Other" would make a second key AutogradOther. Also tests @name itself, which would be
+ * example, "Other" would make a second key AutogradOther. First tests @name itself, which would be
  * the name of the backend's Dense key. If all private backends have names, @backend is any of them.
+ * Copies the name that is taken.
  */
-static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name)
+static bool key_names_taken(const struct dk_registry *reg, unsigned int backend, const char *name,
+			    char buf[DK_NAME_MAX])
 {
 	const struct dk_layout *l = reg->layout;
-	char buf[DK_NAME_MAX];
 	unsigned int key;
 	size_t kept;
 
+	dkc_strcpy(buf, name, DK_NAME_MAX);
+	if (name_taken(reg, buf))
+		return true;
 	for (key = 1; key < dk_layout_keys(l); key++) {
 		if (!ends_in(dk_key_name(l, key, buf), l->backend_names[backend], &kept))
 			continue;
@@ -107,6 +113,7 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 {
 	const struct dk_layout *l = reg->layout;
 	unsigned int i, b = backend_named(reg, name, true), private = 0;
+	char taken[DK_NAME_MAX];
 	bool is_bound = b;
 
 	if (pin && !b) {
@@ -127,8 +134,8 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 		}
 	*backend = b;
 	/* report this first: releasing the name of another backend would not help */
-	if (!is_bound && key_names_taken(reg, b ? b : private, name))
-		return dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
+	if (!is_bound && key_names_taken(reg, b ? b : private, name, taken))
+		return dkc_refuse(why, DK_WHY_NAME_TAKEN, taken);
 	return b ? 0 : refuse_more(reg, why);
 }
 
