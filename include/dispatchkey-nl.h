@@ -81,7 +81,8 @@ struct dk_nl_options {
 /**
  * struct dk_nl_error - the result of a request
  * @size: sizeof(struct dk_nl_error), set by the caller, or by the library in
- *	structs that it returns
+ *	structs that it returns. If the caller sets 0, the library sets the first
+ *	published size
  * @code: the negative errno; 0 after success
  * @sentence: the whole error as one sentence without a full stop, such as:
  *	device "edu9": no such device
@@ -104,7 +105,7 @@ struct dk_nl_error {
 /**
  * dk_nl_open() - open a handle to the module
  * @options: options; NULL for the defaults
- * @nl: set to the handle
+ * @nl: set to the handle, or to NULL on failure
  * @why: filled on failure; may be NULL. Set @why->size first
  *
  * Context: Any thread. The library starts no threads.
@@ -1132,7 +1133,7 @@ struct dk_nl_event {
 /**
  * dk_nl_monitor_open() - open a monitor of changes
  * @options: options; NULL for the defaults
- * @monitor: set to the monitor
+ * @monitor: set to the monitor, or to NULL on failure
  * @why: filled on failure; may be NULL. Set @why->size first
  *
  * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get the

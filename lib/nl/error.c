@@ -45,6 +45,18 @@ int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 	return code;
 }
 
+/* The size of struct dk_nl_error in the first release; must not change. */
+enum { ERROR_FIRST_SIZE = offsetof(struct dk_nl_error, missing) + 64 };
+
+void dkn_error_out(struct dk_nl_error *why, const struct dk_nl_error *e)
+{
+	if (!why)
+		return;
+	if (!why->size)
+		why->size = ERROR_FIRST_SIZE;
+	dkn_copy_out(why, e, sizeof(*e));
+}
+
 /* Reports that dk_nl_open() had no memory for a handle, so no handle can store the error. */
 int dkn_error_no_handle(struct dk_nl_error *why)
 {
@@ -52,8 +64,7 @@ int dkn_error_no_handle(struct dk_nl_error *why)
 		.size = sizeof(no_memory), .code = -ENOMEM, .sentence = "no memory for a handle",
 	};
 
-	if (why)
-		dkn_copy_out(why, &no_memory, sizeof(no_memory));
+	dkn_error_out(why, &no_memory);
 	return -ENOMEM;
 }
 

@@ -215,8 +215,7 @@ int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl,
 		return dkn_error_no_handle(why);
 	dkn_error_clear(&n->why);
 	err = open_with(n, options);
-	if (why)
-		dkn_copy_out(why, &n->why, sizeof(n->why));
+	dkn_error_out(why, &n->why);
 	if (err)
 		dk_nl_close(n);
 	else

@@ -213,6 +213,8 @@ int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad);
 int dkn_error_no_family(struct dk_nl_error *e, int code);
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times);
 int dkn_error_no_handle(struct dk_nl_error *why);
+/* Copies to the caller's struct, which may be NULL. */
+void dkn_error_out(struct dk_nl_error *why, const struct dk_nl_error *e);
 
 /* ---- sockets: handle.c ---------------------------------------------------- */
 

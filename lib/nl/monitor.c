@@ -107,8 +107,7 @@ int dk_nl_monitor_open(const struct dk_nl_options *options,
 	set_buffer(nl_socket_get_fd(m->nl->sk), o.buffer);
 	err = join_groups(m->nl);
 	if (err) {
-		if (why)
-			dkn_copy_out(why, &m->nl->why, sizeof(*why));
+		dkn_error_out(why, &m->nl->why);
 		goto fail;
 	}
 	m->nl->datagram_len = 0;

@@ -156,6 +156,11 @@ TEST(the_module_is_not_loaded)
 	EXPECT_STREQ(why.sentence,
 		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
 	EXPECT_EQ(fake_sockets, 0);
+	/* a struct whose size is 0 is filled, too */
+	memset(&why, 0, sizeof(why));
+	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
+	EXPECT_EQ(why.size, sizeof(why));
+	EXPECT_EQ(why.code, -ENOENT);
 }
 
 /*
