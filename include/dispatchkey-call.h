@@ -141,7 +141,7 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * called, except in NMI. The call is inside an RCU read-side critical section until
  * dk_call_leave(). Any other operator must be called in process context, and not from
  * inside an atomic call. In userspace any thread; async-signal-safe after the thread's
- * first call.
+ * first call, except for the operator's first call, which looks it up.
  * Return:
  * * 0: success
  * * -ENOSYS: no function serves the call

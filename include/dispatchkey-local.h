@@ -429,8 +429,9 @@ static inline const struct dk_local *dk_local_current(void)
  *
  * The record has the slots that show which functions the thread is inside, and its counters.
  * If a thread does not call this function, its first call of an operator allocates the record.
- * Once the thread has the record, its calls of operators are async-signal-safe. The record is
- * freed when the thread ends: before that, block signals whose handlers call operators.
+ * Once the thread has the record, its calls of operators are async-signal-safe, except for the
+ * first call of an operator, which looks it up. The record is freed when the thread ends: before
+ * that, block signals whose handlers call operators.
  *
  * Context: Any thread, not a signal handler. Not in the kernel module.
  * Return: 0, or -ENOMEM.
