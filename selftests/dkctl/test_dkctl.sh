@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=282
+planned=284
 count=0
 failed=0
 
@@ -440,6 +440,8 @@ bad '"CPU,,CUDA"' keyset CPU,,CUDA
 bad 'did you mean "0x10001"?' keyset 65537
 bad 'keyset needs a SET: use "dkctl keyset [--to NAME] SET"' keyset
 bad 'use "dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
+bad 'a | or , is missing before "CUDA"' keyset 'CPU CUDA'
+bad 'no dispatch key, backend bit or keyset "nosuch"' keyset 'CPU nosuch'
 bad '"0x1ffffffffffffffff" is larger than 64 bits' keyset 0x1ffffffffffffffff
 bad '"99999999999999999999" is larger than 64 bits' keyset CPU 99999999999999999999
 bad 'has no dispatch key "4294967345"' key 4294967345

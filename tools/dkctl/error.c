@@ -168,6 +168,7 @@ static bool is_too_large(const char *number)
 int fail_keyset(struct request *q, const char *word)
 {
 	struct suggestion s;
+	struct dk_keyset ks;
 	char words[160];
 	unsigned int key;
 	int status;
@@ -180,6 +181,9 @@ int fail_keyset(struct request *q, const char *word)
 	if (is_too_large(word))
 		return fail(q, STATUS_BAD_INPUT, word, NULL,
 			    "\"%.127s\" is larger than 64 bits, the size of a keyset", word);
+	if (!dk_keyset_parse(q->layout, word, &ks, NULL))
+		return fail(q, STATUS_BAD_INPUT, word, NULL,
+			    "a | or , is missing before \"%.127s\"", word);
 	status = fail_foreign_key(q, word);
 	if (status)
 		return status;
