@@ -210,7 +210,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
  * * 0: success
  * * -EINVAL: the library is of another kind, there is no key, or as
  *   dk_fallback_register()
- * * -EEXIST: the key has a fallback, or @h is in use
+ * * -EEXIST: the key has a fallback other than a builtin one, or @h is in use
  * * -EBUSY: the provider is being unregistered
  * * -ENOMEM, -ESHUTDOWN
  */

@@ -387,7 +387,8 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  * Context: Process context, may sleep.
  * Return:
  * * 0: success
- * * -EEXIST: the key has a fallback, or @impl is registered already
+ * * -EEXIST: the key has a fallback other than a builtin one, or @impl is registered
+ *   already
  * * -EINVAL: the key, function, size or provider is invalid
  * * -EBUSY: the provider is being unregistered
  * * -ENOMEM, -ESHUTDOWN

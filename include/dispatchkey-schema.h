@@ -257,7 +257,8 @@ enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s);
  * The operator has no C type, so there is no signature to compare. Call it with
  * dk_args_pack() and dk_call_boxed(), which dispatches on the arguments of
  * dk_schema_dispatch_mask(). Its functions must be boxed and read their arguments
- * with dk_arg_get().
+ * with dk_arg_get(). A function that is registered for this declaration but is not boxed
+ * is not refused, but its calls fail with -EPROTOTYPE.
  *
  * Context: Userspace.
  * Return: 0, -EINVAL (reason SCHEMA_ARGS, more than 64 arguments; reason BAD_NAME,
