@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ABSENT	"the dispatchkey module is not loaded: type modprobe dispatchkey"
+#define ABSENT	"dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey"
 #define ELSEWHERE	"the dispatchkey module answers in the initial network namespace only: prefix the command with nsenter --net=/proc/1/ns/net"
 #define PERMISSION	"changes need CAP_NET_ADMIN in the initial user namespace: try again as root"
 #define TOO_OLD		"the module is older than this program and does not support this request: load a newer module"

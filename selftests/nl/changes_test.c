@@ -154,7 +154,7 @@ TEST(the_module_is_not_loaded)
 	EXPECT(!nl);
 	EXPECT_EQ(why.code, -ENOENT);
 	EXPECT_STREQ(why.sentence,
-		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+		     "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 	EXPECT_EQ(fake_sockets, 0);
 	/* a struct whose size is 0 is filled, too */
 	memset(&why, 0, sizeof(why));
@@ -268,7 +268,7 @@ TEST(the_module_is_being_unloaded)
 	fake.module_state = "going\n";
 	EXPECT_EQ(dk_nl_devices(nl, 0, &list), -ENOENT);
 	EXPECT_STREQ(dk_nl_strerror(nl),
-		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+		     "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 	close_nl(nl);
 }
 

@@ -468,7 +468,7 @@ TEST(the_module_is_removed)
 	EXPECT_EQ(dk_nl_monitor_why(m)->code, -ENODEV);
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT_STREQ(dk_nl_strerror(nl),
-		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+		     "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 	dk_nl_monitor_close(m);
 	dk_nl_close(nl);
 }

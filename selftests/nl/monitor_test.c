@@ -250,7 +250,7 @@ TEST(the_module_is_unloaded_while_a_monitor_is_opened)
 		fake.lookups = n;
 		EXPECT_EQ(dk_nl_monitor_open(NULL, &m, &why), -ENOENT);
 		EXPECT_STREQ(why.sentence,
-			     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+			     "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 		EXPECT_EQ(fake_sockets, 0);
 	}
 }

@@ -10,17 +10,14 @@
 
 const char live_note[] = "";
 
-/* Reports why the client cannot be opened. Without the module, prints the command to type. */
+/* Reports why the client cannot be opened. In another namespace, prints the command to type. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 {
-	if (err != -ENOENT)
-		return fail(q, err == -ENOMEM ? STATUS_SYSTEM : STATUS_KERNEL, NULL, NULL, "%s",
-			    why->sentence);
-	if (dkn_module_is_live())
+	if (err == -ENOENT && dkn_module_is_live())
 		return fail(q, STATUS_KERNEL, NULL, NULL,
 			    "dispatchkey.ko answers in the initial network namespace only; type: sudo nsenter -t 1 -n dkctl");
-	return fail(q, STATUS_KERNEL, NULL, NULL,
-		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
+	return fail(q, err == -ENOMEM ? STATUS_SYSTEM : STATUS_KERNEL, NULL, NULL, "%s",
+		    why->sentence);
 }
 
 /* Prints a word in single quotes if it has characters that are special in a shell. */
