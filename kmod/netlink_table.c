@@ -43,9 +43,9 @@ struct dk_nl_table_walk {
 /*
  * Returns the cost of applying the rules to one entry. It is limited, so that sums do not overflow.
  */
-static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
+static u32 evaluation_work(const struct dk_op *op)
 {
-	return min_t(u32, dkc_evaluation_work(op, dev), DK_NL_WORK_MAX);
+	return min_t(u32, dkc_evaluation_work(op), DK_NL_WORK_MAX);
 }
 
 /*
@@ -55,7 +55,7 @@ static u32 evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
 static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 		   const struct dkc_device *dev, struct dkc_pick *pick)
 {
-	u32 work = evaluation_work(op, dev);
+	u32 work = evaluation_work(op);
 	struct dkc_pick next;
 	int err = 0;
 
@@ -75,11 +75,10 @@ static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
  * Advances to the next run. Accounts for two evaluations that run_end() did not account for: that
  * of the first entry of the run, and that of the entry after the run.
  */
-static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
-		    const struct dkc_device *dev)
+static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op)
 {
 	w->first = w->next;
-	return dk_nl_spent(&w->walk, 2 * evaluation_work(op, dev));
+	return dk_nl_spent(&w->walk, 2 * evaluation_work(op));
 }
 
 static int fill_run(struct sk_buff *skb, const struct dk_registry *reg,
@@ -150,7 +149,7 @@ static int table_fill_part(struct sk_buff *skb, struct genl_info *info, struct d
 		if (!err && w->next > nla_get_u32(first))
 			return fill_run(skb, reg, w, &pick);
 		if (!err)
-			err = run_done(w, op, dev);
+			err = run_done(w, op);
 	}
 	return err;
 }
@@ -242,7 +241,7 @@ static int dump_runs(struct sk_buff *skb, struct netlink_callback *cb, struct dk
 		if (!err)
 			err = dump_run(skb, cb, &pick);
 		if (!err)
-			err = run_done(w, op, dev);
+			err = run_done(w, op);
 	}
 	return err;
 }

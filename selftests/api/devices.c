@@ -17,6 +17,10 @@ DK_OP(work, "devices::work",
 	(struct dk_obj *x, struct dk_obj *y, struct dk_obj *z, struct seen *seen),
 	(x, y, z, seen), (x, y, z));
 
+DK_OP(unused, "devices::unused",
+	(struct dk_obj *x, struct dk_obj *y, struct dk_obj *z, struct seen *seen),
+	(x, y, z, seen), (x, y, z));
+
 static int work_card(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 		     struct dk_obj *z, struct seen *seen)
 {
@@ -212,6 +216,28 @@ static void last_of_equal_keys_serves(void)
 		unplug(on_card.device);
 		CHECK_INT(serves(&on_card, NULL, NULL), -1);
 		t_close();
+	}
+}
+
+/* A card's function is found, with tables and by the rules, wherever it is in the card's array. */
+static void each_function_of_a_card_serves(void)
+{
+	static const struct dk_impl of_unused = DK_IMPL(unused, DK_DENSE, work_host);
+	struct dk_impl of_card[7];
+	unsigned int flags, i, k;
+	struct dk_obj on_card;
+
+	for (flags = 0; flags < T_MODES; flags++) {
+		for (i = 0; i < ARRAY_SIZE(of_card); i++) {
+			setup_in(t_modes[flags], 0);
+			CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+			for (k = 0; k < ARRAY_SIZE(of_card); k++)
+				of_card[k] = k == i ? card[0] : of_unused;
+			on_card = dk_obj_on(backend, plug("card0", 100, of_card, k));
+			plug("card1", 200, card, 1);
+			CHECK_INT(serves(&on_card, NULL, NULL), 100);
+			t_close();
+		}
 	}
 }
 
@@ -682,6 +708,7 @@ T_SUITE(devices,
 	T(device_numbers_share_a_slot),
 	T(card_function_overrides_nothing),
 	T(last_of_equal_keys_serves),
+	T(each_function_of_a_card_serves),
 	T(route_names_provider_and_device),
 	T_PEER(14, number_of_an_unregistered_card_stays_invalid),
 	T(card_without_the_function),

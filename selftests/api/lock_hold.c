@@ -128,9 +128,48 @@ static void work_grows_with_the_functions_of_a_device(void)
 	CHECK(n && n <= 10 * MANY);
 }
 
+/* Returns the most functions that are visited to evaluate an entry of a table. */
+static unsigned int most_in_entries(struct dk_op *op, u32 dev)
+{
+	struct dk_entry e = { .size = sizeof(e) };
+	unsigned int slot = 0;
+
+	most(DKC_WORK_FUNCTIONS);
+	while (!dk_op_entry(op, dev, slot, &e))
+		slot++;
+	CHECK(slot > 100);
+	return most(DKC_WORK_FUNCTIONS);
+}
+
+/* The rules find a device's function of an operator by the shorter of two lists. */
+static void functions_of_a_device_are_found_in_the_shorter_list(void)
+{
+	struct dk_op *op = t_get(name[0]);
+	char text[DK_NAME_MAX];
+	unsigned int i, n;
+	u32 many, dev;
+
+	/* a device with functions of many operators */
+	CHECK_OK(dk_device_register(&kept, DK_BACKEND_CPU, "many", NULL, of_kept, MANY, &many,
+				    &t_why));
+	n = most_in_entries(op, many);
+	CHECK(n && n < MANY / 2);
+	/* an operator with functions of many devices */
+	for (i = 0; i < MANY; i++) {
+		snprintf(text, sizeof(text), "lock_hold-%u", i);
+		CHECK_OK(dk_device_register(&kept, DK_BACKEND_CPU, text, NULL, of_kept, 1, &dev,
+					    &t_why));
+	}
+	n = most_in_entries(op, many);
+	CHECK(n < 30 * MANY);
+	n = most_in_entries(op, dev);
+	CHECK(n && n < MANY / 2);
+}
+
 T_SUITE_WITH(lock_hold, setup,
 	T(tables_are_built_in_parts),
 	T(each_counter_is_read_once),
 	T(a_reset_reads_each_counter_once),
 	T(the_last_function_is_found_in_few_walks),
-	T(work_grows_with_the_functions_of_a_device));
+	T(work_grows_with_the_functions_of_a_device),
+	T(functions_of_a_device_are_found_in_the_shorter_list));

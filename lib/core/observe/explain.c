@@ -8,7 +8,7 @@
 
 static void evaluated(struct dkc_case *c)
 {
-	c->work += dkc_evaluation_work(c->op, c->dev);
+	c->work += dkc_evaluation_work(c->op);
 }
 
 static void route_begin(const struct dkc_case *c, struct dkc_outcome *o)

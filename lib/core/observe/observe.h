@@ -33,10 +33,10 @@ struct dkc_outcome {
 	struct dkc_pick pick;	/* what serves the entry */
 };
 
-/* Returns the cost of evaluating an entry: the rules visit all functions of @op and @dev. */
-static inline u32 dkc_evaluation_work(const struct dk_op *op, const struct dkc_device *dev)
+/* Returns the cost of evaluating an entry: each of the rules may visit all functions of @op. */
+static inline u32 dkc_evaluation_work(const struct dk_op *op)
 {
-	return 32 + op->num_regs + (dev ? dev->block->n : 0);
+	return 32 + DKC_NUM_RULES * op->num_regs;
 }
 
 /* A call that is being explained. Valid as long as the registry's generation does not change. */

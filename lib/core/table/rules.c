@@ -56,17 +56,24 @@ static bool is_visible(const struct dkc_reg *r, const struct dkc_view *view)
 		      dkc_may_serve(r);
 }
 
-/* Returns the newest registration of @op in the block of a device: the last one in the block. */
+/*
+ * Returns the newest registration of @op in the block of a device. Searches the list of @op and the
+ * block at the same time, so that the shorter one limits the search: an operator may have functions
+ * of many devices, and a device may have functions of many operators.
+ */
 static struct dkc_reg *first_reg_of(const struct dk_op *op, struct dkc_block *b)
 {
-	struct dkc_reg *r;
+	struct dkc_reg *r = dkc_deref(op->regs, op->reg), *last = &b->regs[b->n];
 
-	for (r = &b->regs[b->n]; r-- > b->regs; ) {
-		dkc_work(DKC_WORK_FUNCTIONS, 1);
-		if (dkc_reg_op(r) == op)
-			return r;
+	while (r && dkc_block_of(r) != b) {
+		dkc_work(DKC_WORK_FUNCTIONS, 2);
+		if (last == b->regs)
+			return NULL;
+		if (dkc_reg_op(--last) == op)
+			return last;
+		r = dkc_next_reg(r);
 	}
-	return NULL;
+	return r;
 }
 
 /*
