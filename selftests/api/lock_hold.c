@@ -32,6 +32,7 @@ static void setup(void)
 	for (i = 0; i < MANY; i++) {
 		snprintf(name[i], sizeof(name[i]), "lock_hold::%u", i);
 		decl[i] = t_decl(name[i]);
+		CHECK_OK(dk_op_define(&kept, &decl[i], 0, &t_why));
 		of_kept[i] = t_impl(&decl[i], DK_CPU, 1);
 		of_guest[i] = t_impl(&decl[i], DK_CUDA, 2);
 	}
@@ -166,10 +167,26 @@ static void functions_of_a_device_are_found_in_the_shorter_list(void)
 	CHECK(n && n < MANY / 2);
 }
 
+/* Looks for an operator that nothing serves any more. Each operator is evaluated once. */
+static void work_of_a_switch_grows_with_the_functions_of_a_device(void)
+{
+	unsigned int n;
+	u32 dev;
+
+	CHECK_OK(dk_device_register(&kept, DK_BACKEND_CPU, "card", NULL, of_kept, MANY, &dev,
+				    &t_why));
+	most(DKC_WORK_FUNCTIONS);
+	CHECK_OK(dk_device_set_online(t_reg, dev, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	n = most(DKC_WORK_FUNCTIONS);
+	CHECK(n > MANY && n <= 20 * MANY);
+}
+
 T_SUITE_WITH(lock_hold, setup,
 	T(tables_are_built_in_parts),
 	T(each_counter_is_read_once),
 	T(a_reset_reads_each_counter_once),
 	T(the_last_function_is_found_in_few_walks),
 	T(work_grows_with_the_functions_of_a_device),
-	T(functions_of_a_device_are_found_in_the_shorter_list));
+	T(functions_of_a_device_are_found_in_the_shorter_list),
+	T(work_of_a_switch_grows_with_the_functions_of_a_device));

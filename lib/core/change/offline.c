@@ -66,22 +66,26 @@ static const struct dkc_reg *next_switched(const struct dkc_switch *s, const str
 	return NULL;
 }
 
-/* True if no other function serves the key of @r, which goes offline. */
+/*
+ * True if no other function serves the key of @r, which goes offline. If @r belongs to a device,
+ * all functions of the device go offline, so that only functions without a device may serve.
+ */
 static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dk_layout *l = op->reg->layout;
 	struct dkc_pick now;
 
+	cond_resched();
 	if (!op->definer || dkc_is_fallthrough(r) ||
 	    ((op->flags & DK_OP_ATOMIC) && !(dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)))
 		return false;
-	now = dkc_evaluate(op, dkc_block_of(r)->dev, r->slot, NULL);
+	now = dkc_evaluate(op, NULL, r->slot, NULL);
 	if (!now.reg || !dkc_is_fallthrough(now.reg))
 		return now.prov == DK_PROV_MISSING;
 	if (l->slot_functionality[r->slot] != l->role[DKC_ROLE_DENSE])
 		return false;
 	/* a call that falls through at Dense is routed by Undefined */
-	now = dkc_evaluate(op, dkc_block_of(r)->dev, 0, NULL);
+	now = dkc_evaluate(op, NULL, 0, NULL);
 	return !now.reg || dkc_is_fallthrough(now.reg);
 }
 
