@@ -20,6 +20,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -83,6 +84,7 @@ enum edu_counter {
  * @buf: DMA buffer of EDU_DMA_MAX bytes
  * @buf_dma: DMA address of @buf
  * @device: the dispatcher's number of the device
+ * @was_online: whether the device was online when the system was suspended
  * @counter: statistics for sysfs
  */
 struct edu_card {
@@ -99,6 +101,7 @@ struct edu_card {
 	void *buf;
 	dma_addr_t buf_dma;
 	__u32 device;
+	bool was_online;
 	atomic64_t counter[EDU_NUM_COUNTERS];
 };
 
@@ -319,6 +322,15 @@ static void edu_dma_irq(struct edu_card *card)
 	edu_end_jobs(card, ended);
 }
 
+/* True if the card may read and write memory. If not, it transfers nothing and reports no error. */
+static bool edu_is_master(struct edu_card *card)
+{
+	u16 command;
+
+	return !pci_read_config_word(card->pdev, PCI_COMMAND, &command) &&
+	       (command & PCI_COMMAND_MASTER);
+}
+
 /* Runs if the interrupt of a transfer was lost, or if the card does not respond. */
 static void edu_watchdog(struct work_struct *work)
 {
@@ -327,7 +339,7 @@ static void edu_watchdog(struct work_struct *work)
 
 	spin_lock_irq(&card->queue_lock);
 	if (card->queue && time_after_eq(jiffies, card->started + EDU_TIMEOUT)) {
-		if (!edu_is_present(card)) {
+		if (!edu_is_present(card) || !edu_is_master(card)) {
 			ended = edu_run_queue(card, -EIO);
 		} else if (edu_read(card, EDU_REG_DMA_CMD) & EDU_DMA_RUN) {
 			ended = edu_run_queue(card, -ETIMEDOUT);
@@ -604,6 +616,42 @@ static void edu_remove(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 }
 
+/* ---- suspend and resume --------------------------------------------------- */
+
+#define EDU_SUSPEND_TIMEOUT_MS	1000
+
+/*
+ * Other parts of the kernel may call the card while the system is suspended. After the device is
+ * offline, no call is running on the card, and the queue is empty. New calls are routed to other
+ * functions.
+ */
+static int edu_suspend(struct device *dev)
+{
+	struct dk_device_info info = { .size = sizeof(info) };
+	struct edu_card *card = dev_get_drvdata(dev);
+	int err;
+
+	err = dk_registry_device(NULL, card->device, &info);
+	if (err)
+		return err;
+	card->was_online = info.is_online;
+	err = dk_device_set_online_timeout(NULL, card->device, 0, EDU_SUSPEND_TIMEOUT_MS, NULL);
+	/* After an error the kernel does not call edu_resume(). */
+	if (err && card->was_online)
+		dk_device_set_online(NULL, card->device, 1, NULL);
+	return err;
+}
+
+/* A card that an administrator has taken offline stays offline. */
+static int edu_resume(struct device *dev)
+{
+	struct edu_card *card = dev_get_drvdata(dev);
+
+	return card->was_online ? dk_device_set_online(NULL, card->device, 1, NULL) : 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(edu_pm_ops, edu_suspend, edu_resume);
+
 static const struct pci_device_id edu_ids[] = {
 	{ PCI_DEVICE(0x1234, 0x11e8) },
 	{ }
@@ -615,6 +663,7 @@ static struct pci_driver edu_driver = {
 	.id_table = edu_ids,
 	.probe = edu_probe,
 	.remove = edu_remove,
+	.driver.pm = pm_sleep_ptr(&edu_pm_ops),
 	.groups = edu_driver_groups,
 	.dev_groups = edu_card_groups,
 };

@@ -28,7 +28,7 @@ for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$st_here/dk_client" 
 	[ ! -x "$path" ] || { client=$path && break; }
 done
 [ -n "$client" ] || skip_all "no dk_client is built (make)"
-plan 73
+plan 78
 must_load dispatchkey dk_cpu dk_edu dk_client
 
 cards=()
@@ -190,6 +190,22 @@ like "without dk_edu, the CPU serves objects on the backend" \
 ok "dk_edu can be loaded again" load dk_edu
 served "a factorial on $card0 after dk_edu was loaded again" \
 	"edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
+
+# ---- a card that must not read memory -------------------------------------------------
+
+# The register of commands is at offset 4 of the configuration space; bit 2 allows DMA.
+set_master() { # DEVICE 0|1
+	local config=/sys/bus/pci/devices/$1/config byte
+	byte=$(od -An -tu1 -j4 -N1 "$config")
+	printf '%b' "\\x$(printf %x $((byte & ~4 | $2 << 2)))" |
+		dd of="$config" bs=1 seek=4 conv=notrunc status=none
+}
+ok "DMA of $card0 can be disabled" set_master "$card0" 0
+# Such a transfer ends without an error or an interrupt.
+refused "a copy without DMA fails" "$client" copy --to "$card0" 100
+like "its error is EIO" "*nput/output error*" "$(cat "$st_log")"
+ok "DMA of $card0 can be enabled again" set_master "$card0" 1
+served "100 bytes to $card0 after that" "edu_copy of dk_edu on $card0" copy --to "$card0" 100
 
 # ---- another device ------------------------------------------------------------------
 
