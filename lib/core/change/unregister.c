@@ -69,6 +69,7 @@ void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch)
 	for (i = b->n; i; i--) {
 		struct dkc_reg *r = &b->regs[i - 1];
 
+		cond_resched();		/* reg_unlink() may have to walk over many newer functions */
 		if (b->fallback) {
 			rcu_assign_pointer(reg->fallback[r->slot], NULL);
 		} else {
