@@ -192,7 +192,7 @@ static bool write_key_name(struct dk_nl_writer *w, int type,
 {
 	const struct dk_layout *l = reg->layout;
 	struct dkc_place place = dkc_key_place(l, key);
-	const char *bound = reg->backend[place.b].name;
+	const char *bound = reg->private_backend[place.b]->name;
 	size_t kept;
 
 	if (place.b)

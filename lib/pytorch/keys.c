@@ -31,7 +31,7 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
 	b = dkc_find_backend(l, "PrivateUse1");
 	if (l->privateuseone && b) {
 		mutex_lock(&reg->lock);
-		dkc_strcpy(bound, reg->backend[b].name, sizeof(bound));
+		dkc_strcpy(bound, reg->private_backend[b]->name, sizeof(bound));
 		mutex_unlock(&reg->lock);
 	}
 	if (!bound[0])
@@ -53,7 +53,7 @@ static unsigned int parse_private_name(const struct dk_registry *reg, const char
 
 	dkc_assert_writer(reg);
 	for (b = 1; b <= reg->layout->nb; b++) {
-		const char *name = reg->backend[b].name;
+		const char *name = reg->private_backend[b]->name;
 
 		for (i = 0; i < len && name[i] && word[i] == dkc_lower(name[i]); i++)
 			;

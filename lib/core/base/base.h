@@ -24,8 +24,6 @@ void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
 /* Joins the parts. Cuts off a text that does not fit, after a word if possible, and adds "...". */
 void dkc_join(char text[DK_NAME_MAX], const char *const *part, unsigned int n);
 bool dkc_strcaseeq(const char *a, const char *b);
-/* The maximum length of such a name. With the prefix of a key, it fits in DK_NAME_MAX. */
-#define DKC_WORD_MAX	56
 /* True if the @n characters at @s are a valid name for a key or backend. */
 bool dkc_word_ok(const char *s, size_t n);
 /* True if @name is a valid name for an operator, a provider and so on. */

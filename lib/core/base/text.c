@@ -122,7 +122,8 @@ bool __cold dkc_word_ok(const char *s, size_t n)
 		    c != '_' && c != '-' && c != '.' && c != '+')
 			return false;
 	}
-	return n && n <= DKC_WORD_MAX && !(s[0] == '0' && dkc_lower(s[1]) == 'x');
+	/* a prefix and the name of a backend together must fit in DK_NAME_MAX */
+	return n && n <= 56 && !(s[0] == '0' && dkc_lower(s[1]) == 'x');
 }
 
 /*

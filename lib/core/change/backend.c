@@ -15,7 +15,7 @@ static unsigned int backend_named(const struct dk_registry *reg, const char *nam
 	unsigned int b;
 
 	for (b = 1; name && b <= reg->layout->nb; b++) {
-		own = bound ? reg->backend[b].name : reg->layout->backend_names[b];
+		own = bound ? reg->private_backend[b]->name : reg->layout->backend_names[b];
 		if (own[0] && dkc_strcaseeq(own, name))
 			return b;
 	}
@@ -95,11 +95,11 @@ static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
 	unsigned int b, n = 0;
 
 	for (b = 1; b <= reg->layout->nb; b++) {
-		if (!reg->backend[b].name[0])
+		if (!reg->private_backend[b]->name[0])
 			continue;
 		if (n)
 			part[n++] = ", ";
-		part[n++] = reg->backend[b].name;
+		part[n++] = reg->private_backend[b]->name;
 	}
 	return dkc_refuse_joined(why, DK_WHY_BACKENDS_TAKEN, part, n);
 }
@@ -121,8 +121,9 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 			return dkc_refuse_number(why, DK_WHY_NOT_PRIVATE, pin);
 		if (!dkc_is_private(l, pin))
 			return dkc_refuse(why, DK_WHY_NOT_PRIVATE, l->backend_names[pin]);
-		if (reg->backend[pin].name[0])
-			return dkc_refuse(why, DK_WHY_BACKEND_PINNED, reg->backend[pin].name);
+		if (reg->private_backend[pin]->name[0])
+			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
+					  reg->private_backend[pin]->name);
 		b = pin;
 	}
 	if (pin && pin != b)
@@ -130,7 +131,7 @@ static int choose_backend(struct dk_registry *reg, const char *name, unsigned in
 	for (i = 1; !b && i <= l->nb; i++)
 		if (dkc_is_private(l, i)) {
 			private = i;
-			b = reg->backend[i].name[0] ? 0 : i;
+			b = reg->private_backend[i]->name[0] ? 0 : i;
 		}
 	*backend = b;
 	/* report this first: releasing the name of another backend would not help */
@@ -143,13 +144,13 @@ static int join_backend(struct dkc_provider *core, const char *name,
 			unsigned int pin, unsigned int flags,
 			unsigned int *backend, struct dk_diag *why)
 {
-	struct dkc_backend *pb;
+	struct dkc_private_backend *pb;
 	unsigned int b = 0, others;
 	int err = choose_backend(core->reg, name, pin, &b, why);
 
 	if (err)
 		return err;
-	pb = &core->reg->backend[b];
+	pb = core->reg->private_backend[b];
 	others = pb->users - (core->joined >> b & 1);
 	if (pb->alone && pb->alone != core)
 		return dkc_refuse(why, DK_WHY_BACKEND_OWNED, pb->alone->name);
@@ -192,14 +193,14 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 /* Removes the provider from the backends that it joined. Their names stay bound. */
 void dkc_backends_release(struct dkc_provider *prov)
 {
-	struct dkc_backend *pb;
+	struct dkc_private_backend *pb;
 	unsigned int b;
 
 	dkc_assert_writer(prov->reg);
 	for (b = 1; b <= prov->reg->layout->nb; b++) {
 		if (!(prov->joined >> b & 1))
 			continue;
-		pb = &prov->reg->backend[b];
+		pb = prov->reg->private_backend[b];
 		pb->users--;
 		if (pb->alone == prov)
 			pb->alone = NULL;
@@ -219,14 +220,14 @@ int dk_backend_release(struct dk_registry *reg, const char *name, struct dk_diag
 	b = backend_named(reg, name, true);
 	if (!b)
 		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	else if (reg->backend[b].users || reg->backend[b].num_devices)
+	else if (reg->private_backend[b]->users || reg->devices_of[b])
 		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
 	else
 		err = dkc_backend_online(reg, b, why);
 	if (!err) {
 		reg->generation++;
 		dkc_notify_backend(reg, b, NULL, DKC_BACKEND_RELEASED);
-		reg->backend[b].name[0] = 0;
+		reg->private_backend[b]->name[0] = 0;
 		reg->named &= ~dkc_backend_bit(b);
 	}
 	dkc_registry_unlock_flush(reg);
@@ -271,7 +272,7 @@ const char *dkc_private_end(const struct dk_registry *reg, const char *name, siz
 		unsigned int b = __ffs64(named) + 1;
 
 		if (ends_in(name, reg->layout->backend_names[b], kept))
-			return reg->backend[b].name;
+			return reg->private_backend[b]->name;
 	}
 	return NULL;
 }

@@ -240,7 +240,7 @@ static int find_switched(struct dkc_switch *s)
 	if (s->backend_name && dkc_backend_named(s->reg, s->backend_name) != s->number)
 		return dkc_refuse(s->why, DK_WHY_NO_BACKEND, s->backend_name);
 	s->backends = dkc_backend_bit(s->number);
-	s->since = &s->reg->backend[s->number].since;
+	s->since = &s->reg->since[s->number - 1];
 	dkc_backend_text(s->reg, s->number, s->name);
 	return 0;
 }

@@ -36,7 +36,7 @@ int dk_registry_counts(struct dk_registry *reg, struct dk_counts *counts)
 int dk_registry_backend(struct dk_registry *reg, unsigned int backend, struct dk_backend_info *info)
 {
 	int err = dkc_registry_lock(&reg, info->size, sizeof(*info));
-	const struct dkc_backend *b;
+	const struct dkc_private_backend *pb;
 
 	if (err)
 		return err;
@@ -44,12 +44,13 @@ int dk_registry_backend(struct dk_registry *reg, unsigned int backend, struct dk
 		mutex_unlock(&reg->lock);
 		return -ENOENT;
 	}
-	b = &reg->backend[backend];
+	pb = reg->private_backend[backend];
 	*info = (struct dk_backend_info){
 		.size = sizeof(*info), .number = backend,
 		.is_online = !(reg->offline & dkc_backend_bit(backend)),
-		.is_bound = b->name[0] != 0, .is_alone = !!b->alone,
-		.providers = b->users, .devices = b->num_devices, .impls = b->num_impls,
+		.is_bound = pb->name[0] != 0, .is_alone = !!pb->alone,
+		.providers = pb->users, .devices = reg->devices_of[backend],
+		.impls = reg->impls_at[backend],
 	};
 	dkc_strcpy(info->own_name, reg->layout->backend_names[backend], sizeof(info->own_name));
 	dkc_backend_text(reg, backend, info->name);
@@ -147,7 +148,7 @@ int dk_registry_limit(struct dk_registry *reg, unsigned int i, struct dk_limit *
 	}
 	for (b = 1; i == 0 && b <= reg->layout->nb; b++) {
 		limit->most += dkc_is_private(reg->layout, b);
-		limit->used += reg->backend[b].name[0] != 0;
+		limit->used += reg->private_backend[b]->name[0] != 0;
 	}
 	if (i == 1)
 		limit->used = reg->num_devices;

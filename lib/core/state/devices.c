@@ -16,7 +16,7 @@ struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number)
 
 void dkc_backend_text(const struct dk_registry *reg, unsigned int backend, char buf[DK_NAME_MAX])
 {
-	const char *name = reg->backend[backend].name;
+	const char *name = reg->private_backend[backend]->name;
 
 	dkc_assert_writer(reg);
 	dkc_strcpy(buf, name[0] ? name : reg->layout->backend_names[backend], DK_NAME_MAX);

@@ -55,7 +55,7 @@ void dkc_notify_block(const struct dkc_block *b, bool added)
 			      reg->layout->backend_mask;
 
 		if (backend & ~counted)
-			reg->backend[__ffs64(backend) + 1].num_impls += by;
+			reg->impls_at[__ffs64(backend) + 1] += by;
 		if (b->fallback)
 			counted |= backend;
 		if (reg->notifiers)
@@ -81,7 +81,7 @@ void dkc_notify_device(const struct dkc_device *dev, enum dkc_event_kind kind)
 
 		dev->prov->num_devices += by;
 		reg->num_devices += by;
-		reg->backend[dev->backend].num_devices += by;
+		reg->devices_of[dev->backend] += by;
 	}
 	notify_all(&event);
 }

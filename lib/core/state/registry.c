@@ -64,6 +64,26 @@ static int registry_builtins(struct dk_registry *reg)
 	return 0;
 }
 
+/* Allocates a registry with storage for the names of its private backends. */
+static struct dk_registry *registry_make(const struct dk_layout *l)
+{
+	struct dkc_private_backend *last;
+	struct dk_registry *reg;
+	unsigned int b, n = 1;
+
+	for (b = 1; b <= l->nb; b++)
+		n += dkc_is_private(l, b);
+	reg = kvzalloc(offsetof(struct dk_registry, private_backends) +
+		       n * sizeof(reg->private_backends[0]), GFP_KERNEL);
+	if (!reg)
+		return NULL;
+	last = reg->private_backends;
+	for (b = 0; b <= DKC_MAX_BACKENDS; b++)
+		reg->private_backend[b] = dkc_is_private(l, b) ? ++last : reg->private_backends;
+	reg->layout = l;
+	return reg;
+}
+
 struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int flags,
 				      struct dk_diag *why)
 {
@@ -78,11 +98,10 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		dkc_refuse(why, DK_WHY_BAD_FLAGS, "enum dk_registry_flags");
 		return NULL;
 	}
-	reg = kvzalloc(sizeof(*reg), GFP_KERNEL);
+	reg = registry_make(l);
 	if (!reg)
 		goto no_memory;
 	dkc_layout_get(l);
-	reg->layout = l;
 	reg->unpublished = true;
 	reg->flags = flags;
 	reg->v1 = !l->trimmed && l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&

@@ -376,14 +376,10 @@ struct dkc_provider {
 	char name[DK_NAME_MAX];
 };
 
-/* Only a private backend gets a name, and then has providers that have joined it. */
-struct dkc_backend {
-	char name[DKC_WORD_MAX + 1];	/* the private name; empty: not bound */
-	u32 users;			/* providers that have joined */
+struct dkc_private_backend {
+	char name[DK_NAME_MAX];		/* empty: not bound */
+	u32 users;
 	struct dkc_provider *alone;	/* joined with DK_JOIN_ALONE: no other may join; or NULL */
-	u32 num_impls;			/* functions and fallbacks */
-	u32 num_devices;
-	struct dkc_offline since;
 };
 
 enum dkc_event_kind {
@@ -439,6 +435,7 @@ struct dk_registry {
 	struct dk_registry *next_registry;	/* in the list of all registries */
 	u32 offline;			/* offline backends, for readers */
 	u32 want_offline;		/* offline backends after the change in progress */
+	struct dkc_offline since[DKC_MAX_BACKENDS];
 	u32 changes;			/* incremented by each half of a change: struct dkc_view */
 	u32 named;			/* backends with a private name */
 	const struct dkc_reg *ignored;	/* regarded as not registered, to explain a call; or NULL */
@@ -449,7 +446,8 @@ struct dk_registry {
 	struct dkc_devmap __rcu *devmap;
 	struct dkc_reg **builtin;		/* builtin fallbacks, by slot */
 	struct dkc_reg __rcu **fallback;	/* fallbacks of providers, by slot */
-	struct dkc_backend backend[DKC_MAX_BACKENDS + 1];	/* by number; [0] stays empty */
+	/* by backend; all backends that are not private point to one element, which has no name */
+	struct dkc_private_backend *private_backend[DKC_MAX_BACKENDS + 1];
 	struct mutex lock;		/* held by writers */
 	struct dk_op *order, *first;	/* the tree of names, and the first operator: order.c */
 	u32 sorted_slots;		/* operators in later slots of @ops may not be in @order */
@@ -457,6 +455,8 @@ struct dk_registry {
 	u32 num_listed;			/* operators with a definition or functions */
 	u32 num_impls;			/* functions of operators */
 	u32 num_devices;
+	u32 impls_at[DKC_MAX_BACKENDS + 1];	/* functions and fallbacks, by backend */
+	u32 devices_of[DKC_MAX_BACKENDS + 1];
 	u64 providers_so_far;
 	struct dkc_notifier *notifiers;
 	u64 num_held;	/* handles and listeners, plus 1 for each listener that runs */
@@ -478,6 +478,7 @@ struct dk_registry {
 	struct dkc_index *indexes[DKC_BUCKETS];
 	struct dkc_block *blocks[DKC_BUCKETS];	/* by the caller's array */
 	struct dkc_scratch *scratch;
+	struct dkc_private_backend private_backends[];
 };
 
 /* The operators that a change affects. */
