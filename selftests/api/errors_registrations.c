@@ -454,9 +454,9 @@ static void backends(void)
 	REFUSED(dk_backend_join(&r_b, NULL, 0, 0, &n, &t_why), EINVAL, LAYOUT_NAME, "");
 	/* refuses: dk_backend_join EINVAL NAME_TAKEN */
 	REFUSED(dk_backend_join(&r_b, "cuda", 0, 0, &n, &t_why), EINVAL, NAME_TAKEN,
-		"cuda");
+		"CUDA");
 	REFUSED(dk_backend_join(&r_b, "autograd", 0, 0, &n, &t_why), EINVAL,
-		NAME_TAKEN, "autograd");
+		NAME_TAKEN, "Autograd");
 	REFUSED(dk_backend_join(&r_b, "PrivateUse3", 0, 0, &n, &t_why), EINVAL,
 		NAME_TAKEN, "PrivateUse3");
 	/* refuses: dk_backend_join EINVAL NOT_PRIVATE */

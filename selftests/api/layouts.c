@@ -203,8 +203,10 @@ static void numbers_of_devices_and_layouts(void)
 /* Tests PyTorch's _dispatch_key_for_device, and the name of PrivateUse1 (SEMANTICS 10). */
 static void key_for_a_device(void)
 {
-	static const char *const reserved[] = {
-		"cpu", "CUDA", "hip", "Mps", "xpu", "mtia", "vulkan", "PrivateUseOne",
+	static const struct { const char *word, *name; } reserved[] = {
+		{ "cpu", "CPU" }, { "CUDA", "CUDA" }, { "hip", "HIP" }, { "Mps", "MPS" },
+		{ "xpu", "XPU" }, { "mtia", "MTIA" }, { "vulkan", "Vulkan" },
+		{ "PrivateUseOne", "PrivateUseOne" },
 	};
 	unsigned int key = 77, i, b;
 
@@ -235,8 +237,8 @@ static void key_for_a_device(void)
 	REFUSED(dk_key_for_device(t_reg, "mkldnn", &key, &t_why), EOPNOTSUPP,
 		DEVICE_DENSE, "MKLDNN");
 	for (i = 0; i < ARRAY_SIZE(reserved); i++)
-		REFUSED(dk_backend_join(&r_a, reserved[i], 0, 0, &b, &t_why), EINVAL,
-			NAME_TAKEN, reserved[i]);
+		REFUSED(dk_backend_join(&r_a, reserved[i].word, 0, 0, &b, &t_why), EINVAL,
+			NAME_TAKEN, reserved[i].name);
 	CHECK_INT(key, 77);
 	r_close();
 }

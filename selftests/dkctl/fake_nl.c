@@ -266,7 +266,7 @@ static int absent(const char *what, const char *name)
 /* The first call reads the script. Without a script, the module is not loaded. */
 static int open_by(const char *call)
 {
-	failed(-ENOENT, "the module is not loaded");
+	failed(-ENOENT, "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 	if (!getenv("DKCTL_FAKE"))
 		return -ENOENT;
 	if (!replay) {
