@@ -130,13 +130,21 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 	return r || !ks.bits ? r : dkc_fallback_at(op, dk_keyset_slot(l, ks), view);
 }
 
-/* True if @table does not decide which function serves the call. */
-static bool is_undecided(const struct dkc_table *table, const struct dkc_device *dev,
-			 const struct dkc_request *req)
+/* True if @table was replaced before the device of the call was found to be online. */
+static bool is_replaced(const struct dk_op *op, const struct dkc_table *table)
 {
-	/* the device may have come online after @table was read */
+	/* pairs with smp_store_release() in set_visible(): tables are published before a device */
+	smp_rmb();
+	return table != dkc_table_of_op(op) && table != dkc_deref(op->base, op->reg);
+}
+
+/* True if @table does not decide which function serves the call. */
+static bool is_undecided(const struct dk_op *op, const struct dkc_table *table,
+			 const struct dkc_device *dev, const struct dkc_request *req)
+{
 	return table->kind == DKC_TABLE_BYPASS ||
-	       (table->kind == DKC_TABLE_FULL && (dev || req->at_key));
+	       (table->kind == DKC_TABLE_FULL &&
+		(req->at_key || (dev && is_replaced(op, table))));
 }
 
 /*
@@ -153,7 +161,7 @@ static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
 	struct dkc_pick pick = { .prov = DK_PROV_MISSING };
 	struct dkc_view view;
 
-	if (!is_undecided(table, dev, req))
+	if (!is_undecided(op, table, dev, req))
 		goto unserved;
 	do {
 		req->ks = ks;

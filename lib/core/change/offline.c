@@ -27,10 +27,10 @@ static bool is_online(const struct dkc_switch *s)
 static void set_visible(const struct dkc_switch *s)
 {
 	if (s->dev)
-		/* pairs with smp_rmb() in dkc_view_holds() */
+		/* pairs with smp_rmb() in dkc_view_holds() and is_replaced() */
 		smp_store_release(&s->dev->online, s->online);
 	else
-		/* pairs with smp_rmb() in dkc_view_holds() */
+		/* pairs with smp_rmb() in dkc_view_holds() and is_replaced() */
 		smp_store_release(&s->reg->offline, s->reg->want_offline);
 	dkc_changed(s->reg, DKC_WHOLE_CHANGE);
 }
