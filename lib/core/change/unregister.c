@@ -69,7 +69,8 @@ void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch)
 	for (i = b->n; i; i--) {
 		struct dkc_reg *r = &b->regs[i - 1];
 
-		cond_resched();		/* reg_unlink() may have to walk over many newer functions */
+		/* reg_unlink() may walk over many newer functions */
+		cond_resched();
 		if (b->fallback) {
 			rcu_assign_pointer(reg->fallback[r->slot], NULL);
 		} else {
