@@ -698,7 +698,7 @@ Try and test
                    the kernel's primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
   check            short tests of every part, the module's in a virtual machine
   check-all        everything: check, lint, sanitizers, other kernels, mutants;
-                   LANES="asan vm ..." runs only these, SHARE=1 the next sixth of them
+                   LANES="asan vm ..." runs only these, SHARE=1 the next eighth of them
   check-torch      random programs here and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
   check-debug      the kernel tests and the torture on kernels with checkers;
