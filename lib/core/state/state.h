@@ -70,6 +70,12 @@ void dkc_change_watched(struct dk_registry *reg, bool may_sleep);
 void dkc_change_traced(struct dk_registry *reg);
 /* Makes a new block DKC_LIVE, or a live block DKC_REMOVED. */
 void dkc_block_set_live(struct dkc_block *b, bool live);
+/* The operators that a change affects. */
+struct dkc_change {
+	struct dk_op *ops;
+	struct dkc_table *tables;	/* prepared, in the order of @ops */
+};
+
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 /* Adds the operators affected by a change of backend fallbacks or of a backend's state. */
 void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg);
@@ -211,6 +217,42 @@ bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *ser
 /* Copies a backend's private name or, if there is none, its name in the layout. Needs the lock. */
 void dkc_backend_text(const struct dk_registry *reg, unsigned int backend, char buf[DK_NAME_MAX]);
 
+enum dkc_event_kind {
+	DKC_OP_DEFINED,
+	DKC_OP_UNDEFINED,
+	DKC_IMPL_ADDED,
+	DKC_IMPL_REMOVED,
+	DKC_BACKEND_BOUND,
+	DKC_BACKEND_RELEASED,
+	DKC_BACKEND_STATE,
+	DKC_DEVICE_ADDED,
+	DKC_DEVICE_REMOVED,
+	DKC_DEVICE_STATE,
+	DKC_PROVIDER_ADDED,
+	DKC_PROVIDER_UNREGISTERING,
+	DKC_PROVIDER_REMOVED,
+};
+
+struct dkc_event {
+	const struct dk_registry *reg;
+	enum dkc_event_kind kind;
+	const char *name;		/* NULL for a backend fallback */
+	u32 number;			/* of a backend or device */
+	u32 key;			/* of a function */
+	const char *provider;		/* the provider that made the change, or NULL */
+	bool online;			/* state of a backend or device */
+};
+
+struct dkc_notifier {
+	struct dkc_notifier *next;
+	/* Called with the lock held for a change that can no longer fail; must not block. */
+	void (*notify)(struct dkc_notifier *self, const struct dkc_event *event);
+	/* NULL, or called after the lock is released; may sleep. */
+	void (*unlocked)(struct dkc_notifier *self);
+	/* NULL, or called when the registry is freed. */
+	void (*release)(struct dkc_notifier *self);
+};
+
 /*
  * notify.c: these functions count what is added and removed, and call the notifiers. The caller
  * must hold the lock, and must already have incremented @generation of the registry.
@@ -286,6 +328,34 @@ struct dkc_calls {
  * during the whole sum is added exactly once. After a reset, the sum for a provider is invalid.
  */
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
+
+/* The state of a struct dk_frame. */
+enum dkc_call_state {
+	DKC_CALL_NOT_ENTERED,	/* dk_call_enter() failed */
+	DKC_CALL_IN_GATE,	/* the call is in the gate */
+	DKC_CALL_IN_SECTION,	/* in its own read-side critical section */
+	DKC_CALL_IN_CALLERS,	/* in a read-side critical section of its caller */
+	DKC_CALL_HOOKED = 4,	/* a flag: hooks ran before the call */
+	DKC_CALL_TRACED = 8,	/* a flag: tracers are notified after the call */
+};
+
+#define DKC_CALL_FLAGS	(DKC_CALL_HOOKED | DKC_CALL_TRACED)
+
+/* A call on the slow path: its arguments and its result. */
+struct dkc_request {
+	const struct dk_obj *const *objs;
+	unsigned int n;
+	bool mask;		/* apply the mask: not for a redispatch or a call by keyset */
+	bool boxed;		/* the caller has boxed arguments */
+	bool in_rcu;		/* the caller is in a read-side critical section */
+	struct dk_op_decl *decl;	/* the caller's, to compare the signature; or NULL */
+	u64 ks;
+	dk_fn_t fn;
+	const struct dkc_reg *reg;
+	const struct dkc_args *args;	/* for a boxed function */
+	bool at_key;		/* use the function at @key instead of the table */
+	unsigned int key;
+};
 
 /*
  * hook.c: dkc_hooks_before() runs @before of each hook. If @err is not 0, the call fails, so

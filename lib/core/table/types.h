@@ -21,6 +21,7 @@
 struct dkc_block;
 struct dkc_change;
 struct dkc_device;
+struct dkc_notifier;
 
 /* The groups of functions, in the order in which they get ids in a table. */
 enum dkc_group {
@@ -382,42 +383,6 @@ struct dkc_private_backend {
 	struct dkc_provider *alone;	/* joined with DK_JOIN_ALONE: no other may join; or NULL */
 };
 
-enum dkc_event_kind {
-	DKC_OP_DEFINED,
-	DKC_OP_UNDEFINED,
-	DKC_IMPL_ADDED,
-	DKC_IMPL_REMOVED,
-	DKC_BACKEND_BOUND,
-	DKC_BACKEND_RELEASED,
-	DKC_BACKEND_STATE,
-	DKC_DEVICE_ADDED,
-	DKC_DEVICE_REMOVED,
-	DKC_DEVICE_STATE,
-	DKC_PROVIDER_ADDED,
-	DKC_PROVIDER_UNREGISTERING,
-	DKC_PROVIDER_REMOVED,
-};
-
-struct dkc_event {
-	const struct dk_registry *reg;
-	enum dkc_event_kind kind;
-	const char *name;		/* NULL for a backend fallback */
-	u32 number;			/* of a backend or device */
-	u32 key;			/* of a function */
-	const char *provider;		/* the provider that made the change, or NULL */
-	bool online;			/* state of a backend or device */
-};
-
-struct dkc_notifier {
-	struct dkc_notifier *next;
-	/* Called with the lock held for a change that can no longer fail; must not block. */
-	void (*notify)(struct dkc_notifier *self, const struct dkc_event *event);
-	/* NULL, or called after the lock is released; may sleep. */
-	void (*unlocked)(struct dkc_notifier *self);
-	/* NULL, or called when the registry is freed. */
-	void (*release)(struct dkc_notifier *self);
-};
-
 struct dk_registry {
 	/* read by calls, so kept apart from fields that are often written */
 	const struct dk_layout *layout;
@@ -481,44 +446,10 @@ struct dk_registry {
 	struct dkc_private_backend private_backends[];
 };
 
-/* The operators that a change affects. */
-struct dkc_change {
-	struct dk_op *ops;
-	struct dkc_table *tables;	/* prepared, in the order of @ops */
-};
-
 /* What the rules choose for a runtime key. */
 struct dkc_pick {
 	const struct dkc_reg *reg;	/* NULL: missing or ambiguous */
 	enum dk_provenance prov;
-};
-
-/* The state of a struct dk_frame. */
-enum dkc_call_state {
-	DKC_CALL_NOT_ENTERED,	/* dk_call_enter() failed */
-	DKC_CALL_IN_GATE,	/* the call is in the gate */
-	DKC_CALL_IN_SECTION,	/* in its own read-side critical section */
-	DKC_CALL_IN_CALLERS,	/* in a read-side critical section of its caller */
-	DKC_CALL_HOOKED = 4,	/* a flag: hooks ran before the call */
-	DKC_CALL_TRACED = 8,	/* a flag: tracers are notified after the call */
-};
-
-#define DKC_CALL_FLAGS	(DKC_CALL_HOOKED | DKC_CALL_TRACED)
-
-/* A call on the slow path: its arguments and its result. */
-struct dkc_request {
-	const struct dk_obj *const *objs;
-	unsigned int n;
-	bool mask;		/* apply the mask: not for a redispatch or a call by keyset */
-	bool boxed;		/* the caller has boxed arguments */
-	bool in_rcu;		/* the caller is in a read-side critical section */
-	struct dk_op_decl *decl;	/* the caller's, to compare the signature; or NULL */
-	u64 ks;
-	dk_fn_t fn;
-	const struct dkc_reg *reg;
-	const struct dkc_args *args;	/* for a boxed function */
-	bool at_key;		/* use the function at @key instead of the table */
-	unsigned int key;
 };
 
 #endif /* _DKC_TYPES_H */
