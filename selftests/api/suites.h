@@ -74,6 +74,7 @@
 	user(fork)							\
 	user(cancellation)						\
 	user(thread_exit)						\
+	user(liburcu)							\
 	user(signals)							\
 	user(change_inside_call)					\
 	user(after_shutdown)

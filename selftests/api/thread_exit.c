@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests calls that are still entered when their thread ends. They are left in a destructor of
- * thread-specific data, on another thread, twice, or never. Also tests functions that do not
- * return, and threads that use liburcu themselves. Userspace only.
+ * thread-specific data, on another thread, twice, in a child of fork(), or never. Also tests
+ * functions that do not return. Userspace only.
  */
 #include "alloc.h"
 #include "bounded.h"
-#include "grace_periods.h"
 #include "test.h"
 
 #include "../world.h"
@@ -16,14 +15,11 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
-#include <urcu-bp.h>
 
 #define DEEP	70	/* more calls than a thread has slots for */
 
 DK_OP(visit, "thread_exit::visit", (struct dk_obj *x), (x), (x));
-DK_OP(peek, "thread_exit::peek", (struct dk_obj *x), (x), (x));
 
 static void (*leave_function)(void);	/* never returns, or NULL */
 
@@ -36,27 +32,26 @@ static int visit_here(struct dk_call *c, struct dk_obj *x)
 
 static const struct dk_impl impls[] = {
 	DK_IMPL(visit, DK_CPU, visit_here),
-	DK_IMPL_ATOMIC(peek, DK_CPU, visit_here),
 };
 
 static struct dk_provider *prov;
 static struct dk_op *op;
 
-static void begin(void)
+static void open_for(struct dk_provider *provider)
 {
 	t_open("v1", DK_REGISTRY_BUILTINS);
-	prov = t_alloc(sizeof(*prov));
+	prov = provider;
 	t_join(prov, "exits");
 	CHECK_OK(dk_op_define(prov, &visit_op, 0, &t_why));
-	CHECK_OK(dk_op_define(prov, &peek_op, DK_OP_ATOMIC, &t_why));
-	CHECK_OK(dk_impls_register(prov, impls, 2, &t_why));
+	CHECK_OK(dk_impls_register(prov, impls, 1, &t_why));
 	op = t_get("thread_exit::visit");
 }
 
-static void end(void)
+static void open_exits(void)
 {
-	t_close();
-	t_free(prov);
+	static struct dk_provider exits;
+
+	open_for(&exits);
 }
 
 /* ---- a thread inside calls -------------------------------------------------- */
@@ -159,7 +154,6 @@ static void destructor_calls_without_a_record(void)
 	t_skip("ThreadSanitizer ends the thread before the last round of destructors");
 	return;
 #endif
-	begin();
 	v = thread_calls_new(0);
 	v->leaves_at_end = true;
 	v->calls_before = true;
@@ -169,7 +163,6 @@ static void destructor_calls_without_a_record(void)
 	run_and_end(v);
 	pthread_key_delete(v->key);
 	t_free(v);
-	end();
 }
 
 static void destructor_leaves_calls(void)
@@ -177,7 +170,6 @@ static void destructor_leaves_calls(void)
 	static const unsigned int depths[] = { 0, 1, 2, DEEP };
 	unsigned int i;
 
-	begin();
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		struct thread_calls *v = thread_calls_new(depths[i]);
 
@@ -192,7 +184,6 @@ static void destructor_leaves_calls(void)
 		pthread_key_delete(v->key);
 		t_free(v);
 	}
-	end();
 }
 
 static void *begin_and_end(void *unused)
@@ -223,7 +214,6 @@ static void last_destructor_round_leaves_calls(void)
 	t_skip("ThreadSanitizer ends the thread before this round");
 	return;
 #endif
-	begin();
 	t_first_call();
 	first_call_of_another_thread();
 	before = dk_test_allocs();
@@ -244,7 +234,6 @@ static void last_destructor_round_leaves_calls(void)
 			first_call_of_another_thread();
 		CHECK_INT(dk_test_allocs(), before);
 	}
-	end();
 }
 
 static int nothing(void)
@@ -314,7 +303,6 @@ static void destructors_call_before_a_fork(void)
 	t_skip("ThreadSanitizer ends the thread before the last rounds of destructors");
 	return;
 #endif
-	begin();
 	t_first_call();
 	first_call_of_another_thread();
 	for (rounds = 0; rounds < PTHREAD_DESTRUCTOR_ITERATIONS; rounds++) {
@@ -322,7 +310,6 @@ static void destructors_call_before_a_fork(void)
 		destructor_calls_before_a_fork(rounds, 0, true);
 		destructor_calls_before_a_fork(rounds, 1, true);
 	}
-	end();
 }
 
 static void thread_ends_inside(struct thread_calls *v)
@@ -352,12 +339,13 @@ static void thread_ends_inside_calls(void)
 {
 	static struct thread_calls *kept[2];
 
+	t_close();
 	t_keep();
 	kept[0] = thread_calls_new(1);
-	begin();
+	open_for(t_alloc(sizeof(*prov)));
 	thread_ends_inside(kept[0]);
 	kept[1] = thread_calls_new(DEEP);
-	begin();
+	open_for(t_alloc(sizeof(*prov)));
 	thread_ends_inside(kept[1]);
 }
 
@@ -385,7 +373,6 @@ static void first_call_ends_with_its_thread(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	pthread_t thread;
 
-	begin();
 	/* compares the signatures, which the first call by handle does on the slow path */
 	CHECK_OK(visit_at(op, &dk_local_default, &x));
 	leave_function = end_thread;
@@ -393,7 +380,6 @@ static void first_call_ends_with_its_thread(void)
 	pthread_join(thread, NULL);
 	leave_function = NULL;
 	CHECK_INT(t_num_inside(prov), 0);
-	end();
 }
 
 static jmp_buf before_jump;
@@ -411,7 +397,6 @@ static void call_is_left_after_longjmp(void)
 	struct dk_frame f;
 	static int i;	/* keeps its value after the jump */
 
-	begin();
 	leave_function = jump;
 	for (i = 0; i < 2 * DEEP; i++) {
 		CHECK_OK(dk_call_enter_op(&f, op, &visit_op, &dk_local_default, objs, 1));
@@ -423,7 +408,6 @@ static void call_is_left_after_longjmp(void)
 	}
 	leave_function = NULL;
 	CHECK_INT(t_num_inside(prov), 0);
-	end();
 }
 
 /* ---- left on another thread -------------------------------------------------- */
@@ -472,7 +456,8 @@ static void leave_on_another_thread(unsigned int n, bool hooked)
 	char text[8192 + 2048], want[128];
 	int err = 0;
 
-	begin();
+	t_close();
+	open_exits();
 	num_after = 0;
 	if (hooked)
 		CHECK_OK(dk_hooks_register(t_reg, &hooks, &t_why));
@@ -497,7 +482,6 @@ static void leave_on_another_thread(unsigned int n, bool hooked)
 		CHECK_INT(num_after, n);
 		CHECK_OK(dk_hooks_unregister(&hooks, &t_why));
 	}
-	end();
 	t_free(v);
 }
 
@@ -524,7 +508,6 @@ static void leave_twice(unsigned int n)
 	struct thread_calls *v = thread_calls_new(n), *w = thread_calls_new(n);
 	char text[8192];
 
-	begin();
 	enter(v);
 	leave(v);
 	enter(w);
@@ -535,7 +518,6 @@ static void leave_twice(unsigned int n)
 	CHECK_INT(dk_provider_unregister(prov), -EDEADLK);
 	leave(w);
 	CHECK_INT(t_num_inside(prov), 0);
-	end();
 	t_free(w);
 	t_free(v);
 }
@@ -546,107 +528,7 @@ static void call_cannot_be_left_twice(void)
 	leave_twice(DEEP);
 }
 
-/* ---- counters in threads that are registered with liburcu -------------------- */
-
-static struct dk_op *peek_handle;
-
-static void *call_as_a_reader_of_liburcu(void *data)
-{
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	int *err = data;
-	unsigned int i;
-
-	urcu_bp_register_thread();
-	for (i = 0; i < 10 && !*err; i++)
-		*err = peek_at(peek_handle, &dk_local_default, &x);
-	return NULL;
-}
-
-static void calls_of_liburcu_readers_are_counted(void)
-{
-	struct dk_stats s = { .size = sizeof(s) };
-	struct dk_stat count = { .size = sizeof(count) };
-	pthread_t thread;
-	int err = 0;
-
-	begin();
-	peek_handle = t_get("thread_exit::peek");
-	CHECK_OK(dk_stats_enable(t_reg, &t_why));
-	CHECK_OK(pthread_create(&thread, NULL, call_as_a_reader_of_liburcu, &err));
-	pthread_join(thread, NULL);
-	CHECK_OK(err);
-	CHECK_OK(dk_op_stat(peek_handle, 0, &count));
-	CHECK_INT(count.count, 10);
-	CHECK_OK(dk_stats_get(t_reg, &s));
-	CHECK_INT(s.uncounted, 0);
-	CHECK_OK(dk_stats_disable(t_reg, &t_why));
-	end();
-}
-
-/* ---- the program's own read sections ------------------------------------------- */
-
-static u32 is_inside, may_return;
-
-static void *read_and_stay(void *data)
-{
-	urcu_bp_register_thread();
-	urcu_bp_read_lock();
-	w_store_release(is_inside, 1);
-	while (!w_load_acquire(may_return))
-		sched_yield();
-	urcu_bp_read_unlock();
-	return NULL;
-}
-
-/* A read-side critical section of the program prolongs a grace period, but not a deadline. */
-static void deadline_ends_during_a_read_section(void)
-{
-	pthread_t thread;
-
-	begin();
-	is_inside = 0;
-	may_return = 0;
-	CHECK_OK(pthread_create(&thread, NULL, read_and_stay, NULL));
-	while (!w_load_acquire(is_inside))
-		sched_yield();
-	/* refuses: dk_provider_unregister_timeout ETIMEDOUT GRACE */
-	CHECK_INT(dk_provider_unregister_timeout(prov, 20, &t_why), -ETIMEDOUT);
-	CHECK_INT(t_why.reason, DK_WHY_GRACE);
-	CHECK_STR(t_why.name, "exits");
-	CHECK_INT(t_num_inside(prov), 0);
-	w_store_release(may_return, 1);
-	pthread_join(thread, NULL);
-	CHECK_OK(dk_provider_unregister(prov));
-	CHECK(!prov->core);
-	CHECK_OK(dk_provider_register(prov, &t_why));
-	end();
-}
-
-/*
- * Inside a read-side critical section, unregistering is refused: a grace period would wait for the
- * caller's own section.
- */
-static void read_section_cannot_unregister(void)
-{
-	begin();
-	urcu_bp_read_lock();
-	/* refuses: dk_provider_unregister_timeout EDEADLK ATOMIC */
-	CHECK_INT(dk_provider_unregister_timeout(prov, 0, &t_why), -EDEADLK);
-	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
-	urcu_bp_read_unlock();
-	CHECK_OK(dk_provider_unregister(prov));
-	CHECK_OK(dk_provider_register(prov, &t_why));
-	end();
-}
-
-/* ---- fork during a grace period ------------------------------------------------ */
-
-static int unregister_in_child(void)
-{
-	alarm(20);
-	w_store_release(hold_grace_periods, false);
-	return dk_provider_unregister_timeout(prov, 10000, NULL) || prov->core;
-}
+/* ---- left in a child of fork() ------------------------------------------------ */
 
 static struct thread_calls *of_another;
 static bool is_forked;
@@ -683,7 +565,6 @@ static void child_cannot_leave_calls_of_another_thread(void)
 	struct thread_calls *v = thread_calls_new(DEEP);
 	pthread_t thread;
 
-	begin();
 	t_first_call();
 	is_forked = false;
 	of_another = NULL;
@@ -694,35 +575,10 @@ static void child_cannot_leave_calls_of_another_thread(void)
 	w_store_release(is_forked, true);
 	pthread_join(thread, NULL);
 	CHECK_OK(v->error);
-	end();
 	t_free(v);
 }
 
-/* The thread that waits for the grace period does not exist in the child. */
-static void fork_in_a_grace_period(void)
-{
-	int status = -1;
-	pid_t pid;
-
-	begin();
-	w_store_release(hold_grace_periods, true);
-	CHECK_INT(dk_provider_unregister_timeout(prov, 1, &t_why), -ETIMEDOUT);
-	CHECK_INT(t_why.reason, DK_WHY_GRACE);
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		_exit(unregister_in_child());
-	if (CHECK(pid > 0)) {
-		waitpid(pid, &status, 0);
-		CHECK_INT(status, 0);
-	}
-	w_store_release(hold_grace_periods, false);
-	CHECK_OK(dk_provider_unregister(prov));
-	CHECK_OK(dk_provider_register(prov, &t_why));
-	end();
-}
-
-T_SUITE(thread_exit,
+T_SUITE_WITH(thread_exit, open_exits,
 	T(destructor_leaves_calls),
 	T(destructor_calls_without_a_record),
 	T(last_destructor_round_leaves_calls),
@@ -732,8 +588,4 @@ T_SUITE(thread_exit,
 	T(first_call_ends_with_its_thread),
 	T(call_is_left_after_longjmp),
 	T(call_cannot_be_left_on_another_thread),
-	T(call_cannot_be_left_twice),
-	T(calls_of_liburcu_readers_are_counted),
-	T(deadline_ends_during_a_read_section),
-	T(read_section_cannot_unregister),
-	T(fork_in_a_grace_period));
+	T(call_cannot_be_left_twice));
