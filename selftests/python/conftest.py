@@ -76,6 +76,57 @@ def card(registry):
     assert lib.dk_device_unregister(registry._provider, number, None) == 0
 
 
+# A module torch. Its functions return what they returned when the answers were recorded.
+FAKE_TORCH = '''
+__version__ = "{version}"
+
+class Tensor:
+    def __init__(self, keys="CPU, ADInplaceOrView, AutogradCPU, AutocastCPU"):
+        self.keys = keys
+
+def tensor(value):
+    return Tensor()
+
+def add(*args): "A function whose name is known."
+
+class _C:
+    texts = dict(part.split("\\n", 1) for part in open({recorded!r}).read().split("==== ")[1:])
+
+    def _dispatch_dump(name):
+        if name.endswith("."):
+            raise RuntimeError("expected ident but found 'eof' here")
+        return _C.texts.get("dump " + name, "")
+    def _dispatch_dump_table(name): return _C.texts["table " + name]{broken}
+    def _dispatch_get_registrations_for_dispatch_key(key):
+        return [n[5:] for n in _C.texts if n.startswith("dump ")]
+    def _dispatch_get_all_op_names(): return [n[5:] for n in _C.texts if n.startswith("dump ")]
+    def _dispatch_has_backend_fallback(key): return False
+    def _dispatch_key_parse(name): raise RuntimeError("not recorded")
+    def _dispatch_key_name(key): raise RuntimeError("not recorded")
+    def _dispatch_num_backends(): return {backends}
+    def _get_privateuse1_backend_name(): return "privateuseone"
+    def _dispatch_keys(t): return f"DispatchKeySet({{t.keys}})"
+    def _dispatch_tls_local_include_set():
+        return "DispatchKeySet(BackendSelect, ADInplaceOrView)"
+    def _dispatch_tls_local_exclude_set():
+        return "DispatchKeySet(AutocastCPU, AutocastXPU, AutocastCUDA)"
+'''
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """Returns a function that makes a module torch whose answers were recorded from PyTorch."""
+    def make(version="1.13.1+cpu", broken="", file="pytorch-1.13/live.txt",
+             layout="pytorch-1.13", more=""):
+        recorded = str(TOP / "selftests/vectors" / file)
+        (tmp_path / "torch").mkdir()
+        (tmp_path / "torch/__init__.py").write_text(
+            FAKE_TORCH.format(version=version, recorded=recorded, broken=broken,
+                              backends=len(dk.Layout(layout).backends)) + more)
+        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{TOP}/python")
+    return make
+
+
 @pytest.fixture
 def cpu():
     return dk.Object("CPU")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Explanations name the functions that PyTorch calls: real calls record which functions they
-enter."""
+enter. This file is longer than others, because the tests share programs that make such calls."""
 import re
 
 from conftest import TOP, python
-from test_torch import (ALL, command, installed_version, needs_pytorch, needs_pytorch_1_13,
-                        needs_pytorch_2, program, replayed)
+from torch_helpers import (ALL, command, installed_version, needs_pytorch, needs_pytorch_1_13,
+                           needs_pytorch_2, program, replayed)
 
 # make() registers functions in the given order. Each records its key and ends the call.
 OPERATORS = """
