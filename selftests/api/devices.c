@@ -3,6 +3,9 @@
  * Tests which device and which function serve a call, while devices of one or several providers are
  * registered, unregistered and taken offline. backends.c tests their backends, and device_numbers.c
  * their numbers.
+ *
+ * This file is longer than other suites, because its tests share one operator, whose functions
+ * record on which device they are called.
  */
 #include "test.h"
 

@@ -3,6 +3,9 @@
  * Tests <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and operators
  * that are shared by C and C++. Prints TAP. selftests/api/full_registry.h explains the comments
  * "refuses:".
+ *
+ * This file is longer than others, because it is compiled for each compiler and standard, and most
+ * of that time is needed for the headers.
  */
 #include <dispatchkey.hpp>
 

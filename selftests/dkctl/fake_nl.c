@@ -36,8 +36,8 @@
  *   !fail FUNCTION | ERRNO [| MESSAGE]   the error that a function returns
  *   !impls OP | N                        the table of OP has N different functions
  *
- * This file is long, because it has all functions of one library, and all of these functions read
- * the script.
+ * This file is longer than others, because it has all functions of one library, which read the
+ * script.
  *
  * A function whose label begins with "boxed" is reported as boxed. Without DKCTL_FAKE, the module
  * is reported as not loaded. Replies are never freed.

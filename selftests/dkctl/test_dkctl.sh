@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests dkctl's output as text and as JSON, its messages for bad input, and its replay with right
-# and wrong answers and at a prompt. DKCTL is the path of the tool.
+# and wrong answers and at a prompt. DKCTL is the path of the tool. This file is longer than others,
+# because it has a line or two for each message of each subcommand.
 
 here=$(realpath -- "$(dirname -- "$0")")
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}

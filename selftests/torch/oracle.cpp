@@ -6,7 +6,8 @@
  * the answer after it, as dkctl replay --transcript does. Every answer comes from libtorch: the
  * oracle registers operators and functions with libtorch's dispatcher, and calls them with
  * tensors that have any keyset. The command "layout" removes everything that a program has
- * registered.
+ * registered. This file is longer than others, because each file that includes libtorch's headers
+ * takes long to compile.
  *
  * It has these commands in addition to those of transcripts:
  *
