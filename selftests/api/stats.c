@@ -133,6 +133,41 @@ static void call_counts_for_the_device_of_a_second_object(void)
 	check_count_by_second_object(0);
 }
 
+static void check_count_of_class(unsigned int flags)
+{
+	static const struct dk_impl of_card[] = { DK_IMPL_ATOMIC(pair, DK_DENSE, on_pair) };
+	static const struct dk_impl of_cpu[] = { DK_IMPL_ATOMIC(pair, DK_CPU, on_pair) };
+	struct dk_obj x, y;
+	struct dk_op *op;
+	u32 other;
+	int i;
+
+	c_open(0);
+	CHECK_OK(dk_op_define(&c_prov, &pair_op, flags, &t_why));
+	CHECK_OK(dk_impls_register(&c_prov, of_cpu, 1, &t_why));
+	CHECK_OK(dk_device_register(&c_prov, c_backend, "other", NULL, of_card, 1, &other, &t_why));
+	op = t_get("stats::pair");
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	x = c_on(DK_BACKEND_CPU, 0, 0);
+	y = c_on(c_backend, other, 0);
+	for (i = 0; i < CALLS; i++) {
+		CHECK_OK(pair_at(op, &dk_local_default, &x, &x));
+		CHECK_OK(pair_at(op, &dk_local_default, &y, &y));
+		CHECK_OK(pair_at(op, &dk_local_default, &y, NULL));
+	}
+	CHECK_INT(c_at_key(op, DK_STAT_IMPL, DK_CPU, 0), CALLS);
+	CHECK_INT(c_at_key(op, DK_STAT_IMPL, DK_PRIVATEUSE1, other), 2 * CALLS);
+	t_close();
+}
+
+static void calls_of_all_classes_are_counted(void)
+{
+	check_count_of_class(0);
+	check_count_of_class(DK_OP_ATOMIC);
+	check_count_of_class(DK_OP_SAME_DEVICE);
+	check_count_of_class(DK_OP_ATOMIC | DK_OP_SAME_DEVICE);
+}
+
 static void same_device_call_is_counted(void)
 {
 	check_count_by_second_object(DK_OP_SAME_DEVICE);
@@ -356,6 +391,7 @@ T_SUITE(stats,
 	T(fallback_of_a_device_is_counted),
 	T(call_counts_for_the_device_of_a_second_object),
 	T(same_device_call_is_counted),
+	T(calls_of_all_classes_are_counted),
 	T(tables_of_a_device_are_freed),
 	T(each_call_by_the_rules_is_counted),
 	T(only_calls_of_defined_operators_are_counted),

@@ -248,8 +248,11 @@ static struct dkc_table *table_of_devices(const struct dk_op *op, struct dkc_dev
 	for (i = 0; i <= tab->mask; i++)
 		tab->slot[i].same = tab->slot[i].table->index == one->index ?
 				    tab->slot[i].number : ~i;
-	table->direct = op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) ?
-			DK__BY_DEVICE : table->direct & ~DK__COUNTS;
+	if (op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE))
+		table->direct = DK__BY_DEVICE;
+	else if (dkc_is_counted(one))
+		/* not DK__ONE_DEVICE alone: find_on_one_device() does not count */
+		table->direct = DK__ONE_DEVICE | DK__GATES;
 	return table;
 }
 
