@@ -388,7 +388,7 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  * Return:
  * * 0: success
  * * -EEXIST: the key has a fallback other than a builtin one, or @impl is registered
- *   already
+ *   already. Fallbacks at a key without an entry in a trimmed table are not compared
  * * -EINVAL: the key, function, size or provider is invalid
  * * -EBUSY: the provider is being unregistered
  * * -ENOMEM, -ESHUTDOWN
