@@ -106,7 +106,9 @@ class _Kept:
             self.impl.fn = ctypes.cast(self.callback, ctypes.c_void_p)
 
 
-def _label_of(fn: Any) -> str:
+def _label_of(fn: Any, label: Optional[str]) -> str:
+    if label is not None and label != "":
+        return label
     return "fallthrough" if fn is fallthrough else getattr(fn, "__name__", type(fn).__name__)
 
 
@@ -210,7 +212,7 @@ class _Registrar:
         registry = self._registry
         _check_function(fn)
         definition = registry._definitions.get(self._full(name))
-        kept = _Kept(registry, fn, registry._key(key), c_text(name), label or _label_of(fn),
+        kept = _Kept(registry, fn, registry._key(key), c_text(name), _label_of(fn, label),
                      definition, with_call)
         why = self._register(kept, self._c_impl, kept.impl)
         if why.reason and (registry._warns or why.reason != _abi.DK_WHY_OVERRIDE):
@@ -240,7 +242,7 @@ class _Registrar:
             return lambda f: self.fallback(key, f, label=label)
         registry = self._registry
         _check_function(fn)
-        kept = _Kept(registry, fn, registry._key(key), None, label or _label_of(fn), None, True)
+        kept = _Kept(registry, fn, registry._key(key), None, _label_of(fn, label), None, True)
         self._register(kept, self._c_fallback, kept.impl)
         return fn
 
@@ -265,7 +267,7 @@ class Library(_Registrar):
         self._registry, self.namespace, self.kind = registry, namespace, kind
         self._kept = set()
         self._names: list[str] = []
-        texts = (c_text(namespace) if namespace else None, _place(3))
+        texts = (None if namespace is None or namespace == "" else c_text(namespace), _place(3))
         self._lib = _abi.dk_library(
             size=ctypes.sizeof(_abi.dk_library), kind=kinds[kind], ns=texts[0],
             key=registry._key(key), debug=texts[1], prov=ctypes.pointer(registry._provider))

@@ -152,6 +152,15 @@ def test_a_function_is_not_a_decorator(registry, fn):
         registry.impl(fn)
 
 
+@pytest.mark.parametrize("text", [0, False, [], {}, b""])
+def test_labels_and_namespaces_are_strings(registry, text):
+    for call in (lambda: registry.impl("t::f", "CPU", f, label=text),
+                 lambda: registry.fallback("CPU", f, label=text), lambda: registry.library(text)):
+        with pytest.raises(TypeError, match=f" as a str, not {type(text).__name__}"):
+            call()
+    assert registry.library("") and registry.library(None)
+
+
 # ---- libraries ---------------------------------------------------------------------------
 
 
