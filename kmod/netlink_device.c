@@ -27,6 +27,7 @@ static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 
 	while (n < MAX_PROVIDER_NAMES &&
 	       !dk_registry_next_provider(NULL, prov.number, &prov)) {
+		cond_resched();
 		if (!(prov.backends.bits & dkc_backend_bit(backend)))
 			continue;
 		if (dk_nl_put_text(skb, DK_A_BACKEND_PROVIDER, prov.name))
@@ -322,9 +323,11 @@ static int find_provider(struct genl_info *info, struct dk_provider_info *prov)
 {
 	const struct nlattr *name = info->attrs[DK_A_PROVIDER_NAME];
 
-	while (!dk_registry_next_provider(NULL, prov->number, prov))
+	while (!dk_registry_next_provider(NULL, prov->number, prov)) {
 		if (!nla_strcmp(name, prov->name))
 			return 0;
+		cond_resched();
+	}
 	return dk_nl_deny(info->extack, name, "no provider has this name", -ENOENT);
 }
 
