@@ -95,8 +95,10 @@ static int table_admit(struct dkc_registration *r)
 	unsigned int i;
 	int err = check_table(r);
 
-	for (i = 0; !err && i < r->n; i++)
+	for (i = 0; !err && i < r->n; i++) {
+		cond_resched();
 		err = function_admit(r, &r->impls[i]);
+	}
 	return err;
 }
 

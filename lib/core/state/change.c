@@ -81,6 +81,7 @@ int dkc_change_prepare(struct dkc_change *ch)
 	struct dk_op *op;
 
 	for (op = ch->ops; op; op = op->next) {
+		cond_resched();
 		*end = dkc_table_build(op, false, true);
 		if (!*end) {
 			dkc_change_cancel(ch);
@@ -191,6 +192,7 @@ static void op_publish(struct dk_op *op, const struct dkc_table *full, bool may_
 {
 	const struct dkc_table *old = dkc_deref_locked(op->base, op->reg);
 
+	cond_resched();
 	if (!op->sig)
 		WRITE_ONCE(op->sig, dkc_op_sig(op));
 	dkc_op_set_table(op, table_for_calls(op, full, may_sleep));
@@ -224,7 +226,6 @@ void dkc_change_force(struct dkc_change *ch)
 	struct dk_op *op;
 
 	while ((op = ch->ops)) {
-		cond_resched();
 		table = dkc_table_build(op, false, false);
 		if (!table)
 			reg->unbuilt = 1;

@@ -279,6 +279,7 @@ struct dkc_table *dkc_table_build(struct dk_op *op, bool counted, bool may_sleep
 		return table;
 	tab = device_tables_make(op->reg, num_slots_for(op, n), table, may_sleep);
 	while (tab && table && (r = next_device(op, r))) {
+		cond_resched();
 		table = table_build_one(op, r, counted, may_sleep);
 		if (table)
 			device_tables_insert(tab, dkc_block_of(r)->device, table);
