@@ -2,7 +2,8 @@
 /* Waits for the running calls of a provider's functions, and reports them. */
 #include "change.h"
 
-static void provider_free(struct dkc_provider *core)
+/* Removes the provider from the registry. It is freed when the lock is released. */
+static void provider_remove(struct dkc_provider *core)
 {
 	struct dkc_provider **p = &core->reg->providers;
 
@@ -12,8 +13,8 @@ static void provider_free(struct dkc_provider *core)
 	*p = core->next;
 	if (core->grace_begun)
 		dkc_grace_end(&core->grace);
-	dkc_call_map_destroy(&core->call_map);
-	kvfree(core);
+	core->next = core->reg->removed;
+	core->reg->removed = core;
 }
 
 void dkc_wait_end(struct dkc_provider *core)
@@ -34,7 +35,7 @@ void dkc_wait_end(struct dkc_provider *core)
 		kvfree(b);
 	}
 	if (core->drained)
-		provider_free(core);
+		provider_remove(core);
 }
 
 /* ---- running calls -------------------------------------------------------------- */

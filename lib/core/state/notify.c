@@ -112,14 +112,28 @@ void dkc_notify_provider(const struct dkc_provider *core, enum dkc_event_kind ki
 	notify_all(&event);
 }
 
+void dkc_providers_free(struct dkc_provider *removed)
+{
+	struct dkc_provider *core;
+
+	while ((core = removed)) {
+		removed = core->next;
+		dkc_call_map_destroy(&core->call_map);
+		kvfree(core);
+	}
+}
+
 void dkc_registry_unlock(struct dk_registry *reg)
 {
+	struct dkc_provider *removed = reg->removed;
 	bool visits = reg->notifies_unlocked;
 	struct dkc_notifier *n;
 
+	reg->removed = NULL;
 	/* count a visit, so that the registry is not freed while its notifiers are called */
 	reg->visitors += visits;
 	mutex_unlock(&reg->lock);
+	dkc_providers_free(removed);
 	if (!visits)
 		return;
 	/* pairs with smp_store_release() in dkc_notifier_add() */

@@ -25,6 +25,7 @@ static const struct dk_impl builtin_impl = {
 
 static void registry_release(struct dk_registry *reg)
 {
+	dkc_providers_free(reg->removed);
 	dkc_layout_put(reg->layout);
 	kvfree(reg->builtin_block);
 	kvfree(reg->scratch);

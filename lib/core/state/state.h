@@ -154,8 +154,13 @@ struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool 
 void dkc_order_add(struct dk_op *op, u32 slot);
 void dkc_order_remove(struct dk_op *op);
 
-/* notify.c: releases the lock after a change, then calls @unlocked of each notifier. */
+/*
+ * notify.c: releases the lock after a change, then frees the providers that the change removed, and
+ * calls @unlocked of each notifier.
+ */
 void dkc_registry_unlock(struct dk_registry *reg);
+/* Must be called without a lock: with lockdep, waits for a grace period for each provider. */
+void dkc_providers_free(struct dkc_provider *removed);
 /*
  * Like dkc_registry_unlock(), but for a change that did not wait for calls: also frees retired
  * memory if there is a lot of it.

@@ -439,6 +439,7 @@ struct dk_registry {
 	struct dk_hooks trace;		/* the hooks of DK_TRACE: lib/trace.c */
 	struct dk_op *stale;		/* replaced operators */
 	struct dkc_provider *providers;
+	struct dkc_provider *removed;	/* freed when the lock is released */
 	struct dkc_block *builtin_block;
 	struct dkc_index *indexes[DKC_BUCKETS];
 	struct dkc_block *blocks[DKC_BUCKETS];	/* by the caller's array */
