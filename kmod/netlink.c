@@ -9,6 +9,8 @@
 /* The generated file is included, not linked, because its multicast groups are static. */
 #include "netlink_gen.c"
 
+static_assert(IS_ENABLED(CONFIG_NET), "dispatchkey needs a kernel with CONFIG_NET");
+
 /*
  * A copy of the generated operations. dk_nl_init() adds done() to the copy, because the generated
  * code sets done() only for Linux 6.2 and newer.
