@@ -2,7 +2,7 @@
 /*
  * In test builds, every file of dispatchkey.ko includes this first. Its macros replace functions of
  * the kernel. So the tests can make allocations fail and count them (alloc.h), and count the work
- * done in one hold of a lock (work.h). Each inline function calls the function that it replaces.
+ * done in one hold of a lock, or without letting other tasks run (work.h). Each inline function calls the function that it replaces.
  */
 #ifndef _SELFTESTS_API_HOOKS_H
 #define _SELFTESTS_API_HOOKS_H
@@ -15,6 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "alloc.h"
@@ -119,5 +120,16 @@ static inline void dk_test_mutex_unlock(struct mutex *lock)
 
 #undef mutex_unlock
 #define mutex_unlock(lock)	dk_test_mutex_unlock(lock)
+
+void dk_test_others_may_run(void);
+
+static inline void dk_test_cond_resched(void)
+{
+	dk_test_others_may_run();
+	cond_resched();
+}
+
+#undef cond_resched
+#define cond_resched()		dk_test_cond_resched()
 
 #endif /* _SELFTESTS_API_HOOKS_H */

@@ -167,6 +167,27 @@ static void functions_of_a_device_are_found_in_the_shorter_list(void)
 	CHECK(n && n < MANY / 2);
 }
 
+/* However long a change takes, other tasks may run between its steps. */
+static void other_tasks_may_run_between_the_steps_of_a_change(void)
+{
+	char text[DK_NAME_MAX];
+	unsigned int i;
+	u32 dev = 0;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "lock_hold-%u", i);
+		CHECK_OK(dk_device_register(&guest, DK_BACKEND_CPU, text, NULL, of_kept, MANY, &dev,
+					    &t_why));
+	}
+	CHECK(most(DKC_WORK_STEPS) <= 2);
+	CHECK_OK(dk_device_set_online(t_reg, dev, 0, &t_why));
+	CHECK(most(DKC_WORK_STEPS) <= 2);
+	CHECK_OK(dk_device_set_online(t_reg, dev, 1, &t_why));
+	CHECK(most(DKC_WORK_STEPS) <= 2);
+	CHECK_OK(dk_provider_unregister(&guest));
+	CHECK_INT(most(DKC_WORK_STEPS), 2);
+}
+
 /* Looks for an operator that nothing serves any more. Each operator is evaluated once. */
 static void work_of_a_switch_grows_with_the_functions_of_a_device(void)
 {
@@ -189,4 +210,5 @@ T_SUITE_WITH(lock_hold, setup,
 	T(the_last_function_is_found_in_few_walks),
 	T(work_grows_with_the_functions_of_a_device),
 	T(functions_of_a_device_are_found_in_the_shorter_list),
+	T(other_tasks_may_run_between_the_steps_of_a_change),
 	T(work_of_a_switch_grows_with_the_functions_of_a_device));

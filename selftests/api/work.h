@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Measures the work done in one hold of a registry's lock, in test builds of the module. This
- * code is a part of dispatchkey.ko.
+ * Measures the work done in one hold of a registry's lock, in test builds of the module. Of steps,
+ * DKC_WORK_STEPS, only those without cond_resched() between them are added. This code is a part of
+ * dispatchkey.ko.
  */
 #ifndef _SELFTESTS_API_WORK_H
 #define _SELFTESTS_API_WORK_H

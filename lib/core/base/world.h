@@ -62,6 +62,7 @@ enum dkc_work {
 	DKC_WORK_SLOTS,		/* slots visited in the table of operators' names */
 	DKC_WORK_ORDERED,	/* names compared to sort operators */
 	DKC_WORK_TABLES,	/* tables built after a drain */
+	DKC_WORK_STEPS,		/* steps of a change without cond_resched() between them */
 	DKC_NUM_WORK
 };
 

@@ -65,6 +65,7 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 	struct dk_op *op;
 	int err = dkc_check_impl(impl, r->why);
 
+	dkc_work(DKC_WORK_STEPS, 1);
 	if (!err)
 		err = resolve_key(r, impl, &claim.key);
 	if (!err)

@@ -193,6 +193,7 @@ static void op_publish(struct dk_op *op, const struct dkc_table *full, bool may_
 	const struct dkc_table *old = dkc_deref_locked(op->base, op->reg);
 
 	cond_resched();
+	dkc_work(DKC_WORK_STEPS, 1);
 	if (!op->sig)
 		WRITE_ONCE(op->sig, dkc_op_sig(op));
 	dkc_op_set_table(op, table_for_calls(op, full, may_sleep));

@@ -79,6 +79,7 @@ static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg 
 	struct dkc_index *index = dkc_index_get(op, first, may_sleep);
 	struct dkc_table *table = index ? dkc_alloc(table_size(index, counted), may_sleep) : NULL;
 
+	dkc_work(DKC_WORK_STEPS, 1);
 	if (!table) {
 		dkc_index_put(op->reg, index);
 		return NULL;
