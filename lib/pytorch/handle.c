@@ -88,6 +88,19 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 	       dkc_schema_check(decl->schema, why);
 }
 
+/* Copies a declaration without @op and @sig_mark, to which calls on other threads may write. */
+static void decl_copy(struct dk_op_decl *to, const struct dk_op_decl *from)
+{
+	*to = (struct dk_op_decl){
+		.size = from->size, .call_abi = from->call_abi, .name = from->name,
+		.sig = from->sig, .unbox = from->unbox, .schema = from->schema,
+		.debug = from->debug, .alias_analysis = from->alias_analysis,
+		.num_params = from->num_params, .param = from->param,
+		.dispatched = from->dispatched, .args_size = from->args_size,
+		.extract = from->extract, .unbox_plain = from->unbox_plain, .pack = from->pack,
+	};
+}
+
 /*
  * Sets e->impl.op to a declaration with the full name of the operator. This is e->decl, unless the
  * function has a declaration of its own. Then it is e->fn_decl: a copy of the function's
@@ -96,13 +109,20 @@ static int entry_check(const struct dkc_library *l, const struct dk_op_decl *dec
 static void entry_set_op(struct dkc_entry *e, const struct dk_op_decl *decl)
 {
 	if (e->impl.op && e->impl.op != decl) {
-		e->fn_decl = *e->impl.op;
-		e->fn_decl.op = NULL;
+		decl_copy(&e->fn_decl, e->impl.op);
 		e->fn_decl.name = e->text;
 		e->impl.op = &e->fn_decl;
 	} else {
 		e->impl.op = &e->decl;
 	}
+}
+
+/* Returns the part of a function's schema after its name, which need not be the operator's. */
+static const char *args_of(const char *schema)
+{
+	while (schema && *schema && *schema != '(')
+		schema++;
+	return schema;
 }
 
 static struct dkc_entry *entry_new(struct dkc_library *l,
@@ -111,7 +131,7 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 				   struct dk_diag *why, int *err)
 {
 	const char *inferred = infer && impl && decl && !decl->schema ?
-			       impl->schema : NULL;
+			       args_of(impl->schema) : NULL;
 	const char *name = decl ? decl->name : NULL, *schema = schema_of(decl);
 	size_t len, schema_len;
 	struct dkc_entry *e;
@@ -136,8 +156,7 @@ static struct dkc_entry *entry_new(struct dkc_library *l,
 	if (decl) {
 		char *text = put_full(e->text, l, name, len);
 
-		e->decl = *decl;
-		e->decl.op = NULL;
+		decl_copy(&e->decl, decl);
 		e->decl.name = e->text;
 		if (!decl->debug)
 			e->decl.debug = l->debug;

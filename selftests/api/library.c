@@ -525,6 +525,33 @@ static void namespaces_outside_of_the_grammar(void)
 	}
 }
 
+/* An operator gets the arguments of its function's schema, but not the name in it. */
+static void name_in_the_schema_of_a_function(void)
+{
+	static const char *const schemas[] = {
+		"(Tensor x) -> Tensor", "\n\t(Tensor x) -> Tensor", "op(Tensor x) -> Tensor",
+		"another::function.overload(Tensor x) -> Tensor",
+	};
+	static const char begin[] = "name: ns::op\nschema: ns::op(Tensor x) -> Tensor\n";
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl decl = t_decl("op");
+	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+	char text[256];
+	unsigned int i;
+
+	open();
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	for (i = 0; i < ARRAY_SIZE(schemas); i++) {
+		fn.schema = schemas[i];
+		CHECK_OK(dk_library_def_impl(&lib, &decl, 0, &fn, &h, &t_why));
+		dk_op_dump(t_get("ns::op"), text, sizeof(text));
+		CHECK(!strncmp(text, begin, strlen(begin)));
+		CHECK_OK(dk_handle_release(&lib, &h));
+	}
+	close();
+}
+
 T_SUITE(library,
 	T(library_registers_in_any_order),
 	T(library_is_registered_again),
@@ -537,4 +564,5 @@ T_SUITE(library,
 	T(function_keeps_its_signature), T(class_of_a_held_operator_is_fixed),
 	T(schema_mismatch_is_refused),
 	T(library_does_not_cut_names),
-	T(white_space_before_a_schema));
+	T(white_space_before_a_schema),
+	T(name_in_the_schema_of_a_function));

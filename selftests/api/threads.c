@@ -165,6 +165,70 @@ static void look_up_while_operators_are_redefined(void)
 	       (unsigned long long)served, (unsigned long long)refused);
 }
 
+/* ---- declarations that libraries copy ------------------------------------------ */
+
+#define DECLS	200
+
+struct copied {
+	struct dk_op *op;
+	struct dk_op_decl decl[DECLS];
+	int error;
+};
+
+/* The first call through each declaration writes to it. */
+static void *call_through_all(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	struct copied *v = data;
+	struct dk_frame f;
+	unsigned int i;
+
+	for (i = 0; i < DECLS && !v->error; i++) {
+		v->error = dk_call_enter_op(&f, v->op, &v->decl[i], &dk_local_default, objs, 1);
+		if (!v->error)
+			dk_call_leave(&f);
+	}
+	return NULL;
+}
+
+/* ThreadSanitizer reports a race if a library reads what calls write. */
+static void libraries_copy_declarations_that_are_called(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
+	struct dk_impl impl = DK_IMPL(fresh, DK_CUDA, fresh_here);
+	static struct dk_provider keeper, guest;
+	struct dk_library lib = DK_LIBRARY(&guest, IMPL, "threads", DK_UNDEFINED);
+	struct copied *v = t_alloc(sizeof(*v));
+	struct dk_handle handle = { 0 };
+	pthread_t thread;
+	unsigned int i;
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&keeper, "keeper");
+	t_join(&guest, "guest");
+	CHECK_OK(dk_op_define(&keeper, &fresh_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&keeper, impls, 1, &t_why));
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	v->op = t_get("threads::fresh");
+	for (i = 0; i < DECLS; i++) {
+		v->decl[i] = fresh_op;
+		v->decl[i].op = NULL;
+		v->decl[i].sig_mark = 0;
+	}
+	t_start(&thread, call_through_all, v);
+	for (i = 0; i < DECLS; i++) {
+		impl.op = &v->decl[i];
+		CHECK_OK(dk_library_impl(&lib, &impl, &handle, &t_why));
+		CHECK_OK(dk_handle_release(&lib, &handle));
+	}
+	pthread_join(thread, NULL);
+	CHECK_OK(v->error);
+	CHECK_OK(dk_library_unregister(&lib));
+	t_close();
+	t_free(v);
+}
+
 /* ---- a call that blocks --------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -468,6 +532,7 @@ static void new_device_has_its_own_priv(void)
 T_SUITE_WITH(threads, t_bound,
 	T(call_while_all_changes),
 	T(call_while_operators_are_redefined),
+	T(libraries_copy_declarations_that_are_called),
 	T(look_up_while_operators_are_redefined),
 	T(slow_call_delays_only_its_provider),
 	T(deep_call_cannot_unregister),
