@@ -194,7 +194,8 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
  * Calls the newest function that is registered at exactly this key, which may be an alias
  * key or building block. If there is none, calls the key's backend fallback; for a building
  * block, that of its first backend. The dispatch table is not used. The keyset of the call
- * is computed from its arguments, as for any other call. Equivalent to PyTorch's callBoxedForDispatchKey() (SEMANTICS 8.3).
+ * is computed from its arguments, as for any other call. Equivalent to PyTorch's
+ * callBoxedForDispatchKey() (SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
  * Return:
