@@ -2,7 +2,8 @@
 /*
  * In test builds, every file of dispatchkey.ko includes this first. Its macros replace functions of
  * the kernel. So the tests can make allocations fail and count them (alloc.h), and count the work
- * done in one hold of a lock, or without letting other tasks run (work.h). Each inline function calls the function that it replaces.
+ * done in one hold of a lock, or without letting other tasks run (work.h). Each inline function
+ * calls the function that it replaces.
  */
 #ifndef _SELFTESTS_API_HOOKS_H
 #define _SELFTESTS_API_HOOKS_H
