@@ -70,6 +70,7 @@ void dkc_change_watched(struct dk_registry *reg, bool may_sleep);
 void dkc_change_traced(struct dk_registry *reg);
 /* Makes a new block DKC_LIVE, or a live block DKC_REMOVED. */
 void dkc_block_set_live(struct dkc_block *b, bool live);
+
 /* The operators that a change affects. */
 struct dkc_change {
 	struct dk_op *ops;
