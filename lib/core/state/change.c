@@ -81,7 +81,6 @@ int dkc_change_prepare(struct dkc_change *ch)
 	struct dk_op *op;
 
 	for (op = ch->ops; op; op = op->next) {
-		cond_resched();
 		*end = dkc_table_build(op, false, true);
 		if (!*end) {
 			dkc_change_cancel(ch);

@@ -76,10 +76,13 @@ static void add_counters(const struct dk_op *op, struct dkc_table *table)
 static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg *first,
 					 bool counted, bool may_sleep)
 {
-	struct dkc_index *index = dkc_index_get(op, first, may_sleep);
-	struct dkc_table *table = index ? dkc_alloc(table_size(index, counted), may_sleep) : NULL;
+	struct dkc_index *index;
+	struct dkc_table *table;
 
+	cond_resched();
 	dkc_work(DKC_WORK_STEPS, 1);
+	index = dkc_index_get(op, first, may_sleep);
+	table = index ? dkc_alloc(table_size(index, counted), may_sleep) : NULL;
 	if (!table) {
 		dkc_index_put(op->reg, index);
 		return NULL;
@@ -280,7 +283,6 @@ struct dkc_table *dkc_table_build(struct dk_op *op, bool counted, bool may_sleep
 		return table;
 	tab = device_tables_make(op->reg, num_slots_for(op, n), table, may_sleep);
 	while (tab && table && (r = next_device(op, r))) {
-		cond_resched();
 		table = table_build_one(op, r, counted, may_sleep);
 		if (table)
 			device_tables_insert(tab, dkc_block_of(r)->device, table);
