@@ -21,11 +21,19 @@
 
 #include "alloc.h"
 
-void dk_test_hold_begins(const struct mutex *lock);
-void dk_test_hold_ends(const struct mutex *lock);
+/* The lock whose holds are measured, or NULL; see work.h. The functions are called only for it. */
+extern struct mutex *dk_test_watched;
 
-void dkc_work(unsigned int kind, unsigned int n);
-#define dkc_work		dkc_work
+void dk_test_hold_begins(void);
+void dk_test_hold_ends(void);
+void dk_test_work(unsigned int kind, unsigned int n);
+void dk_test_others_may_run(void);
+
+#define dkc_work(kind, n)						\
+do {									\
+	if (READ_ONCE(dk_test_watched))					\
+		dk_test_work(kind, n);					\
+} while (0)
 
 static inline void *dk_test_kvzalloc(size_t size, gfp_t gfp)
 {
@@ -107,7 +115,8 @@ static inline void dk_test_free_percpu(void __percpu *p)
 static inline void dk_test_mutex_lock(struct mutex *lock)
 {
 	mutex_lock(lock);
-	dk_test_hold_begins(lock);
+	if (lock == READ_ONCE(dk_test_watched))
+		dk_test_hold_begins();
 }
 
 #undef mutex_lock
@@ -115,18 +124,18 @@ static inline void dk_test_mutex_lock(struct mutex *lock)
 
 static inline void dk_test_mutex_unlock(struct mutex *lock)
 {
-	dk_test_hold_ends(lock);
+	if (lock == READ_ONCE(dk_test_watched))
+		dk_test_hold_ends();
 	mutex_unlock(lock);
 }
 
 #undef mutex_unlock
 #define mutex_unlock(lock)	dk_test_mutex_unlock(lock)
 
-void dk_test_others_may_run(void);
-
 static inline void dk_test_cond_resched(void)
 {
-	dk_test_others_may_run();
+	if (READ_ONCE(dk_test_watched))
+		dk_test_others_may_run();
 	cond_resched();
 }
 

@@ -5,32 +5,28 @@
 #include "../../lib/core/change/change.h"
 #include "work.h"
 
-static struct mutex *watched;
+struct mutex *dk_test_watched;	/* NULL until dk_test_watch_lock() is called */
 static const void *holder;		/* a task or a thread, or NULL */
 static unsigned int done[DKC_NUM_WORK], most_done[DKC_NUM_WORK];
 /* the registry's generation is incremented at the end of each of the next @changes holds */
 static unsigned int changes;
 
-void dk_test_hold_begins(const struct mutex *lock)
+void dk_test_hold_begins(void)
 {
-	if (lock != READ_ONCE(watched))
-		return;
 	memset(done, 0, sizeof(done));
 	WRITE_ONCE(holder, dkc_self());
 }
 
-void dk_test_hold_ends(const struct mutex *lock)
+void dk_test_hold_ends(void)
 {
 	unsigned int i;
 
-	if (lock != READ_ONCE(watched))
-		return;
 	WRITE_ONCE(holder, NULL);
 	for (i = 0; i < DKC_NUM_WORK; i++)
 		if (done[i] > most_done[i])
 			most_done[i] = done[i];
 	if (READ_ONCE(changes)) {
-		container_of(lock, struct dk_registry, lock)->generation++;
+		container_of(dk_test_watched, struct dk_registry, lock)->generation++;
 		WRITE_ONCE(changes, changes - 1);
 	}
 }
@@ -45,7 +41,7 @@ void dk_test_others_may_run(void)
 }
 
 /* Work of readers, which do not hold the lock, is not counted. */
-void dkc_work(unsigned int kind, unsigned int n)
+void dk_test_work(unsigned int kind, unsigned int n)
 {
 	if (READ_ONCE(holder) == dkc_self())
 		done[kind] += n;
@@ -55,7 +51,7 @@ void dk_test_watch_lock(struct dk_registry *reg)
 {
 	reg = dkc_registry(reg);
 	mutex_lock(&reg->lock);
-	WRITE_ONCE(watched, &reg->lock);
+	WRITE_ONCE(dk_test_watched, &reg->lock);
 	memset(done, 0, sizeof(done));
 	memset(most_done, 0, sizeof(most_done));
 	mutex_unlock(&reg->lock);
@@ -70,8 +66,8 @@ EXPORT_SYMBOL_GPL(dk_test_change);
 
 void dk_test_most_work(unsigned int most[DKC_NUM_WORK])
 {
-	mutex_lock(watched);
+	mutex_lock(dk_test_watched);
 	memcpy(most, most_done, sizeof(most_done));
-	mutex_unlock(watched);
+	mutex_unlock(dk_test_watched);
 }
 EXPORT_SYMBOL_GPL(dk_test_most_work);
