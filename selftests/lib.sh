@@ -225,6 +225,17 @@ ko() {
 	return 1
 }
 
+# program PATH - prints the path of a program: in the build folder, next to this script, or installed
+program() {
+	local path
+	for path in "${DK_BUILD:-$st_top/build}/$1" "$st_here/${1##*/}" "$(command -v "${1##*/}")"; do
+		[ -x "$path" ] || continue
+		echo "$path"
+		return 0
+	done
+	return 1
+}
+
 # need_module NAME... - skips all tests unless each module is loaded, built for this kernel, or
 # installed
 need_module() {

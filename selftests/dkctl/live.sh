@@ -12,14 +12,6 @@ need_command insmod rmmod setpriv unshare timeout
 need_module dispatchkey dk_cpu dk_edu dk_client dk_crowd dk_tallied dk_caller
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 
-# program NAME - prints the path of a program in the build folder, or of an installed one
-program() {
-	local path
-	for path in "${DK_BUILD:-$st_top/build}/$1" "$st_here/${1##*/}" "$(command -v "${1##*/}")"; do
-		[ ! -x "$path" ] || { echo "$path" && return 0; }
-	done
-	return 1
-}
 dkctl=$(program dkctl) || skip_all "no dkctl is built (make)"
 client=$(program samples/dk_client) || skip_all "no dk_client is built (make)"
 case $("$dkctl" monitor 2>&1) in

@@ -22,12 +22,7 @@ for path in /sys/bus/pci/devices/*; do
 		found=$((found + 1))
 done
 [ $found -ge 2 ] || skip_all "$found edu accelerators here, two are needed (QEMU: -device edu, twice)"
-client=
-for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$st_here/dk_client" \
-	"$(command -v dk_client)"; do
-	[ ! -x "$path" ] || { client=$path && break; }
-done
-[ -n "$client" ] || skip_all "no dk_client is built (make)"
+client=$(program samples/dk_client) || skip_all "no dk_client is built (make)"
 plan 78
 must_load dispatchkey dk_cpu dk_edu dk_client
 

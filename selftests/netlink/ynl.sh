@@ -21,10 +21,8 @@ for path in "$here" "$st_top/Documentation/netlink/specs"; do
 	[ ! -f "$path/dispatchkey.yaml" ] || specification=$path/dispatchkey.yaml
 done
 [ -n "$specification" ] || skip_all "no dispatchkey.yaml here"
-for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$here/dk_client" \
-	"$(command -v dk_client)"; do
-	[ ! -x "$path" ] || { export DK_CLIENT=$path && break; }
-done
+DK_CLIENT=$(program samples/dk_client)
+export DK_CLIENT
 echo "TAP version 13"
 must_load dispatchkey dk_cpu dk_edu dk_client
 run_tap python_all "$here/ynl_client.py" "$ynl" "$specification"
