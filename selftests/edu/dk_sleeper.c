@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_sleeper: suspends or resumes the cards of dk_edu, as the kernel does when the system goes to
+ * sleep and wakes up: write "suspend" or "resume" to the parameter "cards". A real suspend would
+ * also stop the file system of a test machine.
+ */
+#include <linux/device.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/pm.h>
+#include <linux/string.h>
+
+static int card_suspend(struct device *dev, void *data)
+{
+	int err;
+
+	device_lock(dev);
+	err = dev->driver->pm->suspend(dev);
+	device_unlock(dev);
+	return err;
+}
+
+static int card_resume(struct device *dev, void *data)
+{
+	int err;
+
+	device_lock(dev);
+	err = dev->driver->pm->resume(dev);
+	device_unlock(dev);
+	return err;
+}
+
+static int cards_set(const char *value, const struct kernel_param *kp)
+{
+	struct device_driver *edu = driver_find("dk_edu", &pci_bus_type);
+
+	if (!edu || !edu->pm)
+		return -ENODEV;
+	if (sysfs_streq(value, "suspend"))
+		return driver_for_each_device(edu, NULL, NULL, card_suspend);
+	if (sysfs_streq(value, "resume"))
+		return driver_for_each_device(edu, NULL, NULL, card_resume);
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops cards_ops = { .set = cards_set };
+module_param_cb(cards, &cards_ops, NULL, 0200);
+MODULE_PARM_DESC(cards, "suspend or resume");
+
+MODULE_DESCRIPTION("dispatchkey selftest: suspends and resumes the cards of dk_edu");
+MODULE_LICENSE("GPL");
