@@ -14,6 +14,13 @@ SONAME = f"libdispatchkey.so.{_abi.VERSION.split('.', maxsplit=1)[0]}"
 VARIABLE = "DISPATCHKEY_LIBRARY"
 _BESIDE = Path(__file__).parent / "lib"
 
+# Made only once: if a subinterpreter imports ctypes, ctypes.POINTER() forgets the types that it
+# has made, and then makes others, which the functions of the library do not take.
+DECL_POINTER = ctypes.POINTER(_abi.dk_op_decl)
+GENERATOR_POINTER = ctypes.POINTER(_abi.dk_generator)
+OBJ_POINTER = ctypes.POINTER(_abi.dk_obj)
+PROVIDER_POINTER = ctypes.POINTER(_abi.dk_provider)
+
 
 def _find() -> str:
     """Return the library's path: from the environment, else in the wheel, else the system's."""

@@ -11,7 +11,7 @@ from . import _abi
 from ._error import from_diag, new_diag
 from ._keys import Layout
 from ._keyset import Keys, KeySet
-from ._library import c_bool, c_text, lib
+from ._library import GENERATOR_POINTER, OBJ_POINTER, c_bool, c_text, lib
 from ._schema import Argument, Schema
 
 
@@ -153,7 +153,7 @@ class Packer:
     def _pointer(self, value: Any, what: str) -> Any:
         obj = object_of(value, self._layout, what)
         self._keep.append(obj)
-        return ctypes.pointer(obj)
+        return OBJ_POINTER(obj)
 
     def _pack_object(self, out: _abi.dk_value, value: Any, what: str) -> None:
         if value is not None:
@@ -161,14 +161,14 @@ class Packer:
 
     def _pack_generator(self, out: _abi.dk_value, value: Any, what: str) -> None:
         if value is not None:
-            out.gen = ctypes.cast(self._pointer(value, what), ctypes.POINTER(_abi.dk_generator))
+            out.gen = ctypes.cast(self._pointer(value, what), GENERATOR_POINTER)
 
     def _pack_list(self, out: _abi.dk_value, value: Any, what: str) -> None:
         if value is None:
             return
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"{what}: expected a list of objects, not {type(value).__name__}")
-        items = (ctypes.POINTER(_abi.dk_obj) * max(len(value), 1))()
+        items = (OBJ_POINTER * max(len(value), 1))()
         for i, item in enumerate(value):
             if item is not None:
                 items[i] = self._pointer(item, f"{what}[{i}]")

@@ -24,7 +24,7 @@ from ._error import (OverrideWarning, did_you_mean, error, from_diag, from_reaso
 from ._explain import Entry, Explanation, Route, explain, route_of
 from ._keys import Backend, Key, Layout, text_of
 from ._keyset import Keys, KeySet
-from ._library import Owned, c_text, lib
+from ._library import DECL_POINTER, OBJ_POINTER, PROVIDER_POINTER, Owned, c_text, lib
 from ._local import _get, state_of
 from ._object import Object, object_of
 from ._table import Table
@@ -93,7 +93,7 @@ class _Kept:
         self.definition = definition
         self.decl = definition.decl if definition else None
         if name is not None and definition is None:
-            self.decl = ctypes.pointer(_abi.dk_op_decl(
+            self.decl = DECL_POINTER(_abi.dk_op_decl(
                 size=ctypes.sizeof(_abi.dk_op_decl), call_abi=_abi.ABI_VERSION, name=name))
         self.impl = _abi.dk_impl(size=ctypes.sizeof(_abi.dk_impl), label=self.label, key=key)
         if self.decl is not None:
@@ -270,7 +270,7 @@ class Library(_Registrar):
         texts = (None if namespace is None or namespace == "" else c_text(namespace), _place(3))
         self._lib = _abi.dk_library(
             size=ctypes.sizeof(_abi.dk_library), kind=kinds[kind], ns=texts[0],
-            key=registry._key(key), debug=texts[1], prov=ctypes.pointer(registry._provider))
+            key=registry._key(key), debug=texts[1], prov=PROVIDER_POINTER(registry._provider))
         if self._lib.key:
             self._without_key = f"at the library's key {key}"
         handles, why = registry._handles, new_diag()
@@ -664,7 +664,7 @@ class Registry(_Registrar):
         obj = _abi.dk_obj(ks=_abi.dk_keyset(keys.bits))
         r = self._sized(_abi.dk_route)
         with self._operator(name) as op:
-            lib.dk_op_route(op, 0, 0, (ctypes.POINTER(_abi.dk_obj) * 1)(ctypes.pointer(obj)), 1, r)
+            lib.dk_op_route(op, 0, 0, (OBJ_POINTER * 1)(OBJ_POINTER(obj)), 1, r)
         return self._keyset(r.effective.bits)
 
     # ---- routes -------------------------------------------------------------------------
@@ -675,8 +675,8 @@ class Registry(_Registrar):
         if definition:
             definition.schema.check_dispatched(len(objects), name)
         found = [self._object(o) for o in objects]
-        return found, (ctypes.POINTER(_abi.dk_obj) * max(len(found), 1))(
-            *(ctypes.pointer(obj) for obj in found))
+        return found, (OBJ_POINTER * max(len(found), 1))(
+            *(OBJ_POINTER(obj) for obj in found))
 
     def _object(self, given: Union[Keys, Object]) -> _abi.dk_obj:
         """Return the struct dk_obj of an object, key, backend or set, or of text: SET[@DEVICE]."""

@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 from . import _abi
 from ._error import from_diag, new_diag
 from ._keys import text_of
-from ._library import Owned, c_text, lib
+from ._library import DECL_POINTER, Owned, c_text, lib
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Schema:
 
     def declaration(self) -> Any:
         """Return a new struct dk_op_decl, to be freed with dk_schema_decl_free()."""
-        decl, why = ctypes.POINTER(_abi.dk_op_decl)(), new_diag()
+        decl, why = DECL_POINTER(), new_diag()
         result = lib.dk_schema_decl(self._ptr, decl, why)
         if result < 0:
             raise from_diag(why, result)

@@ -89,6 +89,23 @@ interpreters.run_string(interpreters.create(), {IMPORT!r})
         "calls functions in the main interpreter\n", "")
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="subinterpreters work, or have no ctypes")
+def test_ctypes_in_a_subinterpreter():
+    """It makes ctypes forget its pointer types, but the package keeps those that it uses."""
+    assert python("""
+import _xxsubinterpreters as interpreters
+import dispatchkey as dk
+interpreters.run_string(interpreters.create(), "import ctypes")
+with dk.Registry() as registry:
+    registry.define("a::f(Tensor x, Tensor[] y, Generator? g) -> ()")
+    registry.impl("a::g", "CPU", lambda x: x)
+    registry.impl("a::f", "CPU", lambda x, y, g: len(y))
+    x = dk.Object("CPU")
+    print(registry.call("a::f", x, [x, x], x), registry.route("a::f", x, x).key)
+    registry.library("b", "DEF").close()
+""") == (0, "2 CPU\n", "")
+
+
 def test_the_system_library():
     assert python(IMPORT, DISPATCHKEY_LIBRARY="", LD_LIBRARY_PATH=str(BUILD))[1] == "loaded\n"
 
