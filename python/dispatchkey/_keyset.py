@@ -59,7 +59,8 @@ class KeySet:
             return self._parse(keys)
         if isinstance(keys, int):
             if not 0 <= keys <= _ALL:
-                raise ValueError(f"the bits of a keyset are 0 to 2**64 - 1, not {keys}")
+                number = keys if keys.bit_length() <= 128 else f"{keys.bit_length()} bits"
+                raise ValueError(f"the bits of a keyset are 0 to 2**64 - 1, not {number}")
             return keys
         if not isinstance(keys, (KeySet, _keys.Key, _keys.Backend)):
             what = "expected a KeySet, a Key, a Backend or names of keys, "

@@ -53,6 +53,8 @@ class Argument:
 
 def _value(text: str) -> Any:
     """Return the value of a default: a number, string, list or None; else the text itself."""
+    if not re.search("[\"']", text):        # like C, Python has no numbers such as 007
+        text = re.sub(r"(?<![\w.])0+(?=\d)", "", text)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -85,6 +85,12 @@ def test_values_that_fit(registry, cpu, kind, values):
         assert registry.call("t::fits", cpu, value) is value
 
 
+def test_a_default_with_leading_zeros(registry, cpu):
+    registry.define("t::zeros(Tensor x, int a=007, *, float b=00.50, int[] c=[-01, 10]) -> ()")
+    registry.impl("t::zeros", "CPU", lambda x, a, b, c: (a, b, c))
+    assert registry.call("t::zeros", cpu) == (7, 0.5, [-1, 10])
+
+
 def test_a_default_need_not_fit(registry, cpu):
     registry.define('t::default(Tensor x, int? a="text", *, int[1] b=[Mean]) -> ()')
     registry.impl("t::default", "CPU", lambda x, a, b: (a, b))

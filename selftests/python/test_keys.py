@@ -123,6 +123,8 @@ def test_wrong_words():
         Key(1.5)
     with pytest.raises(ValueError, match="not -1"):
         KeySet(-1)
+    with pytest.raises(ValueError, match="not 16610 bits"):
+        KeySet(10**5000)
     with pytest.raises(ValueError, match=r"one set has layout v1, the other pytorch-1.13: translate"):
         KeySet("CPU") | KeySet("CPU", layout="pytorch-1.13")
 
