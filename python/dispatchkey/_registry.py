@@ -214,6 +214,8 @@ class _Registrar:
         definition = registry._definitions.get(self._full(name))
         kept = _Kept(registry, fn, registry._key(key), c_text(name), _label_of(fn, label),
                      definition, with_call)
+        if registry._takes_blocks:
+            kept.impl.flags |= _abi.DK_IMPL_F_BLOCK
         why = self._register(kept, self._c_impl, kept.impl)
         if why.reason and (registry._warns or why.reason != _abi.DK_WHY_OVERRIDE):
             text, about = why.text.decode(), why.name.decode(errors="replace")
@@ -458,7 +460,8 @@ class Registry(_Registrar):
     is running in its functions. The functions are kept alive until then.
     """
 
-    _warns = True       # of functions that replace others
+    _warns = True           # of functions that replace others
+    _takes_blocks = False   # functions at building blocks, which serve no call
 
     def __init__(self, layout: Union[str, Layout] = "v1", *, name: str = "python",
                  builtins: bool = True, _is_default: bool = False):

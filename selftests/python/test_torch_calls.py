@@ -104,6 +104,49 @@ print(dt.explain(f"{space}::f", TENSORS["cpu"]).differences, first_of(space, TEN
 
 
 @needs_pytorch
+def test_unusual_operators(tmp_path):
+    """check compares operators with default values that PyTorch prints without quotes, and with
+    functions at Dense. It reports stale entries, and names what it could not compare."""
+    path = tmp_path / "unusual.py"
+    path.write_text(f"""
+from torch.library import Library
+def make(space, schema, *keys):
+    library = Library(space, "DEF")
+    library.define(schema)
+    for key in keys:
+        library.impl(schema.split("(")[0], lambda x, *args: x, key)
+    return library
+libraries = [
+    make("odd", 'f(Tensor x, Device d="cuda:0", int i="abc", float f="", int[] k=[1, 2], '
+         '*, complex c=1j, str s="a, b) -> Tensor", bool? b=None) -> (Tensor, Tensor)', "CPU"),
+    make("dense", "f(Tensor x) -> Tensor", "Dense", "CompositeImplicitAutograd"),
+    make("stale", "f(Tensor x) -> Tensor", "CompositeImplicitAutograd",
+         "CompositeExplicitAutograd"),
+    make("long", "{130 * 'n'}(Tensor x) -> Tensor", "CPU")]
+""")
+    load = ["--load", str(path)]
+    for space in ("odd", "dense"):
+        status, out, err = command("check", "--only", f"{space}::*", *load)
+        assert (status, err) == (0, "") and out.endswith(" 0 differences\n")
+        assert command("explain", f"{space}::f", "--on", "cpu", *load)[0] == 0
+        assert command("export", f"{space}::f", "-o", str(tmp_path / "x.dkt"), *load) == (0, "", "")
+        assert replayed(tmp_path / "x.dkt")[0] == 0
+    status, out, err = command("check", "--only", "stale::*", *load)
+    line, summary = out.splitlines()[-2:]
+    assert (status, err) == (1, "") and summary.startswith("1 operator, ")
+    assert line.startswith("stale::f at ") and " AutogradCPU, " in line
+    assert " at CompositeImplicitAutograd [math kernel], stale, the rules give a fallthrough" in line
+    status, out, err = command("export", "stale::f", "-o", str(tmp_path / "x.dkt"), *load)
+    assert (status, out) == (1, "")
+    assert err.startswith("dispatchkey.torch: stale::f: PyTorch's table differs from the rules:\n")
+    status, out = replayed(tmp_path / "x.dkt")
+    assert status == 1 and " [math kernel]\n" in out
+    status, out, _err = command("check", "--only", "long::*", *load)
+    assert status == 1 and out.startswith(f"long::{130 * 'n'} was not compared: ")
+    assert out.endswith("0 operators, 0 entries, 0 differences, 1 not compared\n")
+
+
+@needs_pytorch
 def test_functions_in_python():
     """PyTorch 1.13 and 2.6 print /dev/null as the place of Python functions; the explanation does
     not. PyTorch 2.14 prints the file and line that make the Library; this file is <string>."""

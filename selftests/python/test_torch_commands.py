@@ -294,6 +294,8 @@ def test_files_named_with_a_minus_are_the_output(fake, tmp_path, monkeypatch):
         status, out, err = command(*arguments)
         assert (status, err, out[0], out.rstrip()[-1]) == (0, "", "<", ">")
     assert command("export", "aten::relu", "-o", "-") == command("export", "aten::relu")
+    assert command("missing", "cpu", "--csv", "-", "--html", "-") == \
+        (2, "", 'dispatchkey.torch: "-" can stand for only one file: --csv or --html\n')
     assert not (tmp_path / "-").exists()
 
 
@@ -421,7 +423,10 @@ def test_export_to_standard_output(fake, tmp_path):
 
 def test_export_of_a_table_that_differs(fake, tmp_path):
     fake(broken='.replace("RegisterCPU.cpp:30798 [kernel]", "Other.cpp:1 [math kernel]")')
-    assert command("export", "aten::add.Tensor", "-o", str(tmp_path / "x.dkt"))[0] == 1
+    status, out, err = command("export", "aten::add.Tensor", "-o", str(tmp_path / "x.dkt"))
+    assert (status, out) == (1, "")
+    assert err.startswith("dispatchkey.torch: aten::add.Tensor: PyTorch's table differs from the "
+                          "rules:\n  CPU: PyTorch has ./build/aten/src/ATen/Other.cpp:1 ")
     assert replayed(tmp_path / "x.dkt")[0] == 1
 
 

@@ -330,6 +330,24 @@ print(repr(found))
         "<Check of PyTorch 1.13.1+cpu: 4 operators, 300 entries, 2 differences>\n"
 
 
+@pytest.mark.parametrize("call, message", [
+    ('check(only=b"x")', "expected a pattern of operators' names as a str, not bytes"),
+    ('missing("cpu", only=5)', "expected a pattern of operators' names as a str, not int"),
+    ('explain_keys(None, [])', "expected the name of an operator as a str, not NoneType"),
+    ('what_if(None)', "expected a call from explain(), not NoneType"),
+    ('diff(dt.explain_keys("aten::matmul", []), 1)', "expected a call from explain(), not int"),
+])
+def test_arguments_of_a_wrong_type(fake, call, message):
+    fake()
+    assert program(f"""
+import dispatchkey.torch as dt
+try:
+    dt.{call}
+except TypeError as e:
+    print(e)
+""") == f"{message}\n"
+
+
 def test_results_in_shells_and_notebooks(fake):
     """repr() returns a line, notebooks show a table, and dir() omits private modules."""
     fake()

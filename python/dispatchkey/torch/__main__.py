@@ -44,7 +44,7 @@ STATUS = """\
 exit status:
   0  done, and PyTorch's table agrees with the rules
   1  PyTorch's table differs from the rules: the table is stale, or the table or a rule
-     is wrong
+     is wrong; or "check" could not compare an operator
   2  a word is wrong, or PyTorch has no such operator
   3  PyTorch, libdispatchkey or a file of --load cannot be loaded, this PyTorch release is
      unknown, or it lacks a private function that the answer needs
@@ -150,7 +150,7 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
                             "prints it: aten.mm.default")
         parser.add_argument("--on", type=_text, action="append", default=[], metavar="WORDS",
                             help="a tensor argument of the call; repeat --on for each. If the "
-                            "operator takes no tensor, --on describes its result")
+                            "operator takes a device but no tensor, --on describes its result")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="PyTorch modes that are active during the call")
     parser.add_argument("--layout", metavar="FILE",
@@ -257,6 +257,10 @@ def _export(options: argparse.Namespace) -> int:
         write(options.output, text)
     else:
         say(text, end="")
+    for call in calls:
+        if call.differences:
+            tell("\n".join([f"{NAME}: {call.operator}: PyTorch's table differs from the rules:",
+                            *call.differences]))
     return DIFFERS if any(call.differences for call in calls) else OK
 
 
@@ -271,7 +275,7 @@ def _watch(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     found = check(options.only, _Progress())
     say(str(found))
-    return DIFFERS if found.differences else OK
+    return DIFFERS if found.differences or found.skipped else OK
 
 
 _BAR = 20
@@ -293,6 +297,8 @@ class _Progress:
 
 def _missing(options: argparse.Namespace) -> int:
     _modes.check(options.show, [*SERVED_BY, "all", "none"], "a word of the summary")
+    if options.csv == options.html == "-":
+        raise error(errno.EINVAL, '"-" can stand for only one file: --csv or --html')
     found = missing(options.backend, only=options.only, like=options.like, progress=_Progress())
     if "-" not in (options.csv, options.html):
         say(str(found))

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Compares PyTorch's tables of all operators with the rules."""
+"""Compares PyTorch's tables of all operators with the rules, and looks for stale entries."""
 from __future__ import annotations
 
-import errno
-import fnmatch
+from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
-from typing import Iterator, Optional
+from typing import Iterator, NamedTuple, Optional
 
-from .._error import error
+from .._error import Error
+from .._keys import Layout
 from .._registry import Registry
-from . import _live
+from . import _live, _stale
 from ._missing import Progress
 from ._words import number_of
 
@@ -20,8 +20,10 @@ class Difference:
     """An entry of PyTorch's table that differs from the rules.
 
     operator  the operator's name
-    key       the key of the entry
-    pytorch   PyTorch's entry, or "no function"
+    key       the key of the entry; "an unknown key" of a stale entry that only PyTorch's own check
+              finds
+    pytorch   PyTorch's entry, or "no function"; ends with ", stale" if PyTorch did not update
+              the entry after a registration
     rules     the entry by the rules, or "no function"
     """
 
@@ -35,6 +37,16 @@ class Difference:
             f"the rules give {self.rules}"
 
 
+class Skipped(NamedTuple):
+    """An operator that could not be compared, and the reason."""
+
+    operator: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.operator} was not compared: {self.reason}"
+
+
 @dataclass(frozen=True, repr=False)
 class Check:
     """PyTorch's tables, compared with the rules. print() writes the differences and a summary.
@@ -43,12 +55,14 @@ class Check:
     operators    the number of operators that were compared
     entries      the number of entries in their tables
     differences  the entries that differ; normally none
+    skipped      the operators that could not be compared; normally none
     """
 
     version: str
     operators: int
     entries: int
     differences: tuple[Difference, ...]
+    skipped: tuple[Skipped, ...] = ()
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -64,7 +78,8 @@ class Check:
         """The numbers, in one line."""
         return f"{number_of(self.operators, 'operator')}, " \
             f"{number_of(self.entries, 'entry', 'entries')}, " \
-            f"{number_of(len(self), 'difference')}"
+            f"{number_of(len(self), 'difference')}" + \
+            (f", {len(self.skipped)} not compared" if self.skipped else "")
 
     def __repr__(self) -> str:
         return f"<Check of PyTorch {self.version}: {self.summary}>"
@@ -73,7 +88,12 @@ class Check:
         return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.differences), self.summary])
+        same: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for d in self:
+            same[d.operator, d.pytorch, d.rules].append(d.key)
+        lines = [str(Difference(operator, ", ".join(keys), *entries))
+                 for (operator, *entries), keys in same.items()]
+        return "\n".join([*lines, *map(str, self.skipped), self.summary])
 
 
 def differences(registry: Registry, name: str, live: _live.Operator) -> list[Difference]:
@@ -84,17 +104,29 @@ def differences(registry: Registry, name: str, live: _live.Operator) -> list[Dif
             for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key)]
 
 
+def _stale_entries(live: _live.Operator, layout: Layout) -> list[Difference]:
+    """Return the entries that calls find in PyTorch's table, but that the rules do not give."""
+    stale = _stale.find(live, layout)
+    found = [Difference(live.name, e.key.name,
+                        f"{_stale.named(e.functions[0], e.sources[0])}, stale",
+                        _stale.named(e.fresh)) for e in stale.entries if e.is_certain]
+    if stale.is_unexplained:
+        found.append(Difference(live.name, "an unknown key", "a stale entry", "another one"))
+    return found
+
+
 def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
     """Compute the table of every operator by the rules, and compare it with PyTorch's.
+
+    Also finds stale entries, which PyTorch did not update after a registration.
 
     only      a pattern of operators' names, such as "aten::*"
     progress  called with the number of operators compared so far, and the number of all
     """
     layout = _live.layout()
-    names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]
-    if not names:
-        raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR", only)
+    names = _live.matching(only)
     found: list[Difference] = []
+    skipped: list[Skipped] = []
     operators = entries = 0
     with _live.new_registry(layout) as registry:
         fallbacks: dict[str, _live.TableEntry] = {}
@@ -108,9 +140,15 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
                    if fallbacks.get(key) != entry}
             _live.mirror_fallbacks(registry, new)
             fallbacks.update(new)
-            found += differences(registry, live.mirror_functions(registry), live)
+            try:
+                found += differences(registry, live.mirror_functions(registry), live)
+                found += _stale_entries(live, layout)
+            except Error as e:
+                skipped.append(Skipped(name, str(e)))
+                continue
             operators += 1
             entries += len(live.entries)
         if progress:
             progress(len(names), len(names))
-    return Check(str(_live.pytorch().__version__), operators, entries, tuple(found))
+    return Check(str(_live.pytorch().__version__), operators, entries, tuple(found),
+                 tuple(skipped))

@@ -140,6 +140,9 @@ def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
 
     a, b  from explain() or explain_keys(), such as calls of an operator on two devices
     """
+    for call in (a, b):
+        if not isinstance(call, TorchCall):
+            raise TypeError(f"expected a call from explain(), not {type(call).__name__}")
     if a.explanation.layout != b.explanation.layout:
         raise ValueError(f"cannot compare calls of different layouts: {a.explanation.layout} and "
                          f"{b.explanation.layout}")

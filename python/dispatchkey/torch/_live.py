@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fnmatch
 import functools
 import importlib
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -16,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, NamedTuple
 
 from .. import _abi
-from .._error import did_you_mean, error, printable
+from .._error import Error, did_you_mean, error, printable
 from .._keys import Key, Layout
 from .._keyset import KeySet
+from .._library import c_text
 from .._registry import Registry, fallthrough
 from .._schema import Schema
 
@@ -30,6 +33,11 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
                     r"\[(?P<rule>[a-z ]+)\]$")
 # An operator as torch.ops prints it, or with "::". "default" stands for no overload.
 _PRINTED = re.compile(r"(?:torch\.ops\.)?(\w+)(?:\.|::)(\w+)\.(\w+)")
+# A default value, up to the next argument or to the end of the arguments; alone if it is a string,
+# list, number or constant.
+_DEFAULT = re.compile(r"""=(?:(?P<plain>"(?:[^"\\]|\\.)*"|\[.*?\]|-?[\d.]+(?:e[+-]?\d+)?|"""
+                      r"True|False|None)|(?P<word>.*?))"
+                      r"(?=, (?:\*, )?[^,=]*[^,= ] \w+(?:=|, |\) -> )|\) -> )")
 
 
 # The private functions of torch._C that this package calls, and what follows if one is missing.
@@ -299,6 +307,16 @@ def operators() -> list[str]:
                   internal("_dispatch_get_registrations_for_dispatch_key")(""))
 
 
+def matching(pattern: str) -> list[str]:
+    """Return the names of the operators that match a pattern, such as "aten::*"."""
+    c_text(pattern, "a pattern of operators' names")
+    names = [name for name in operators() if fnmatch.fnmatchcase(name, pattern)]
+    if not names:
+        raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR",
+                    pattern)
+    return names
+
+
 # Held while something is replaced that belongs to the whole process.
 lock = threading.RLock()
 
@@ -306,7 +324,7 @@ lock = threading.RLock()
 def new_registry(of: Layout) -> Registry:
     """Return a registry for copies of PyTorch's registrations, some of which replace others."""
     registry = Registry(of, name="PyTorch", builtins=False)
-    registry._warns = False
+    registry._warns, registry._takes_blocks = False, True
     return registry
 
 
@@ -370,6 +388,7 @@ class Operator:
 
     @classmethod
     def read(cls, name: str) -> "Operator":
+        c_text(name, "the name of an operator")
         try:
             dump = internal("_dispatch_dump")(name)
         except RuntimeError:
@@ -386,18 +405,38 @@ class Operator:
 
     @property
     def schema(self) -> str:
+        """The schema as PyTorch prints it."""
         found = re.search(r"^schema: (.*)$", self.dump, re.M)
         if not found or not self.is_defined:
             raise error(errno.ENOENT, "the operator has functions but no definition", "DANGLING",
                         self.name)
         return found[1]
 
+    @functools.cached_property
+    def readable_schema(self) -> str:
+        """The schema, with quotes around default values if it cannot be parsed without them.
+
+        PyTorch prints Device d="cuda:0" without the quotes, and complex c=1j as 0.+1.j.
+        """
+        try:
+            Schema(self.schema)
+            return self.schema
+        except Error as e:
+            text = _DEFAULT.sub(lambda m: m[0] if m["plain"] else f"={json.dumps(m['word'])}",
+                                self.schema)
+            try:
+                Schema(text)
+                return text
+            except Error:
+                raise error(errno.EINVAL, f"the schema that PyTorch prints cannot be read: {e}",
+                            e.reason) from None
+
     @property
     def makes_tensors(self) -> bool:
         """Whether it takes no tensors, but a device on which it makes tensors."""
         if not self.is_defined:
             return False
-        arguments = Schema(self.schema).arguments
+        arguments = Schema(self.readable_schema).arguments
         return not any(a.is_dispatched for a in arguments) and \
             any(a.name == "device" for a in arguments)
 
@@ -439,7 +478,7 @@ class Operator:
 
     def mirror_functions(self, registry: Registry) -> str:
         """Register the operator and its functions, and return the operator's name."""
-        name = registry.define(self.schema)
+        name = registry.define(self.readable_schema)
         for m in reversed(self.impls()):
             fn: Any = fallthrough if "fallthrough" in m["flags"] else _never
             registry.impl(name, m["key"], fn, label=label(m["text"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import errno
-import fnmatch
 import io
 from dataclasses import dataclass
 from html import escape
@@ -226,9 +225,7 @@ def missing(backend: object, *, only: str = "*", like: object = None,
     key = backend_key(backend, layout)
     other = backend_key(like, layout) if like is not None else None
     autograd = _autograd_of(key)
-    names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]
-    if not names:
-        raise error(errno.ENOENT, "no operator of PyTorch matches this pattern", "NO_OPERATOR", only)
+    names = _live.matching(only)
     found = []
     for i, name in enumerate(names):
         if progress:

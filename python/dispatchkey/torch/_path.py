@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, Optional, Sequence, Union
 
 from .._error import error
-from .._explain import Entry, Explanation, rule_lines
+from .._explain import Explanation, rule_lines
 from .._keys import Key, compute_key
 from .._keyset import KeySet
 from .._library import lib
@@ -157,8 +157,8 @@ def _differences(registry: Registry, name: str, live: _live.Operator,
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     for entry in stale.entries:
         if entry.is_certain:
-            same[_named(entry.functions[0], entry.sources[0]), _named(entry.fresh)].append(
-                entry.key.name)
+            real = _stale.named(entry.functions[0], entry.sources[0])
+            same[real, _stale.named(entry.fresh)].append(entry.key.name)
     found += [textwrap.fill(f"{', '.join(keys)}: calls reach {real}, which is stale. By the rules "
                             f"they should reach {fresh}", _COLUMNS, initial_indent="  ",
                             subsequent_indent="    ", break_on_hyphens=False)
@@ -174,8 +174,8 @@ def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
     same: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for entry in stale.entries:
         if entry.key in keys:
-            what = " or ".join(_named(*f) for f in zip(entry.functions, entry.sources))
-            same["" if entry.is_certain else "may", what, _named(entry.fresh),
+            what = " or ".join(_stale.named(*f) for f in zip(entry.functions, entry.sources))
+            same["" if entry.is_certain else "may", what, _stale.named(entry.fresh),
                  " and ".join(entry.unnoticed)].append(entry.key.name)
     version = ".".join(str(_live.pytorch().__version__).split(".")[:2])
     found = []
@@ -191,17 +191,6 @@ def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
                 f"PyTorch {version} calls {what} at {where}, and not {fresh}, because "
                 f"registering a function at {later} afterwards does not refresh this entry.")
     return found
-
-
-def _named(entry: Entry, source: str = "") -> str:
-    """Describe a function, the key that it is registered at, and the rule that selected it."""
-    if entry.is_ambiguous:
-        return "the error for ambiguous functions"
-    if not entry.is_served:
-        return "no function"
-    if entry.is_fallthrough:
-        return f"a fallthrough [{entry.rule}]"
-    return entry.label + (f" at {source}" if source else "") + f" [{entry.rule}]"
 
 
 # The keys whose functions do not redispatch, and what they call instead.
@@ -279,7 +268,7 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
         device = "CUDA" if operator in _PINNED else "CPU"
         made_on = compute_key(device=device, layout=layout).keyset
     live = _live.Operator.read(operator)
-    schema = Schema(live.schema)
+    schema = Schema(live.readable_schema)
     try:
         schema.check_dispatched(len(keys), operator)
     except TypeError as e:
@@ -317,7 +306,7 @@ def explain(operator: Union[str, Any], /, *args: Any, **kwargs: Any) -> TorchCal
     kwargs = _which.with_default_device(operator, kwargs)
     with _live.without_modes():
         name, values = _which.call_of(operator, args, kwargs)
-        schema = Schema(_live.Operator.read(name).schema)
+        schema = Schema(_live.Operator.read(name).readable_schema)
         values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _which.NUMBER)
                   else value for a, value in zip(schema.arguments, values)]
         options = {a.name: value for a, value in zip(schema.arguments, values)}

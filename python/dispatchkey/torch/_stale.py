@@ -62,6 +62,17 @@ class StaleEntry:
         return self.functions[0].label.encode()[:size].decode(errors="ignore") + end
 
 
+def named(entry: Entry, source: str = "") -> str:
+    """Describe a function, the key that it is registered at, and the rule that selected it."""
+    if entry.is_ambiguous:
+        return "the error for ambiguous functions"
+    if not entry.is_served:
+        return "no function"
+    if entry.is_fallthrough:
+        return f"a fallthrough [{entry.rule}]"
+    return entry.label + (f" at {source}" if source else "") + f" [{entry.rule}]"
+
+
 @dataclass
 class Found:
     """The stale entries of one operator.
@@ -107,7 +118,7 @@ class _Tables:
         self._impls = list(reversed(live.impls()))
         self.keys = {Key(m["key"], layout) for m in self._impls}
         self._known: dict[frozenset[Key], list[Entry]] = {}
-        self._arguments = live.schema[live.schema.index("("):]
+        self._arguments = live.readable_schema[live.readable_schema.index("("):]
 
     def of(self, keys: frozenset[Key]) -> list[Entry]:
         """Return the table with the functions at these keys. Labels begin with their numbers."""

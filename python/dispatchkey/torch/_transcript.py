@@ -6,8 +6,9 @@ import shlex
 from typing import Iterator, Union
 
 from .._explain import Explanation
+from .._keys import Key
 from .._keyset import KeySet
-from . import _live
+from . import _live, _stale
 from ._path import TorchCall
 
 
@@ -47,13 +48,26 @@ def _operator(live: _live.Operator) -> Iterator[str]:
     options = ""
     for flag, value in (("-g", live.debug), ("-a", live.alias_analysis)):
         options += f" {flag} {shlex.quote(value)}" if value else ""
-    yield f"> op -s {shlex.quote(live.schema)}{options} {live.name}"
+    yield f"> op -s {shlex.quote(live.readable_schema)}{options} {live.name}"
     for m in reversed(live.impls()):
         flags = m["flags"].split()
         option = "-f " if "fallthrough" in flags else "-u " if "unboxed" in flags else ""
         yield f"> impl {option}{live.name} {m['key']} {shlex.quote(_live.label(m['text']))}"
     yield f"> table {live.name}"
-    yield from (f"{key}: {entry}" for key, entry in live.entries.items())
+    yield from (f"{key}: {entry}" for key, entry in _entries(live).items())
+
+
+def _entries(live: _live.Operator) -> dict[str, _live.TableEntry]:
+    """Return the entries that calls find, which can be stale, in the order of the table."""
+    layout = _live.layout()
+    entries = dict(live.entries)
+    for stale in _stale.find(live, layout).entries:
+        real = stale.functions[0]
+        if stale.is_certain:
+            entries.pop(stale.key.name, None)
+        if stale.is_certain and real.is_served:
+            entries[stale.key.name] = _live.TableEntry(real.label, real.rule, real.is_fallthrough)
+    return dict(sorted(entries.items(), key=lambda item: Key(item[0], layout).entry))
 
 
 def _hex(keys: KeySet) -> str:

@@ -162,6 +162,8 @@ def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs
 
     Each mode is entered in PyTorch, and the keys are read inside it. The call is not made.
     """
+    if not isinstance(call, TorchCall):
+        raise TypeError(f"expected a call from explain(), not {type(call).__name__}")
     layout = _live.layout()
     wanted = _default(call) if changes is None else changes
     _modes.check(wanted, [*_modes.CHANGES, *devices(layout)], "a mode, a tensor property or a "
