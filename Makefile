@@ -178,7 +178,7 @@ opencl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard samples/opencl/*.c)))
 
 nl_header := include/dispatchkey-nl.h
 headers	:= $(filter-out $(nl_header),$(sort $(wildcard include/*.h)))
-hpp	:= include/dispatchkey.hpp
+hpp	:= $(sort $(wildcard include/*.hpp))
 uapi	:= uapi/linux/dispatchkey.h
 nl_uapi	:= uapi/linux/dispatchkey_netlink.h
 
