@@ -54,10 +54,15 @@ struct gate_overflow {
 static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
 	      "struct gate_overflow must fit into the storage");
 
-/* A copy relocation may copy this table into the program, so its type must not change. */
+/*
+ * A copy relocation may copy this table into the program, so its type must not change. A plugin
+ * that was opened with RTLD_DEEPBIND then passes the address of this one, and the library has that
+ * of the copy. So dkc_is_out() does not compare addresses.
+ */
 const struct dk__table dk__no_table = {
 	.index = (const struct dk__index *)&dkc_index_of_none,
 	.first_direct = DK__NOT_DIRECT,
+	.private_kind = DKC_TABLE_PLACEHOLDER,
 };
 
 bool dkc_fences;

@@ -41,7 +41,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside after that: 0'
 
-plan 52
+plan 55
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "a plugin compiles with a copy of the library" c -shared -fPIC "$st_here/plugin.c" \
@@ -423,6 +423,18 @@ ok "a plugin is closed by a function of atexit(), after another one was loaded" 
 	sees closing exit "$plugin" "$st_tmp/again.so" <<END
 $removed
 call: -38
+END
+
+# ---- RTLD_DEEPBIND ---------------------------------------------------------------------
+
+ok "a host with copies of the library's data compiles" \
+	c -fPIE -pie "$st_here/deep.c" -o "$st_tmp/deep" "${shared[@]}"
+ok "a plugin for RTLD_DEEPBIND compiles" \
+	c -shared -fPIC -DPLUGIN "$st_here/deep.c" -o "$st_tmp/deep.so" "${shared[@]}"
+ok "a plugin that was opened with RTLD_DEEPBIND makes the first call of a thread" \
+	sees deep "$st_tmp/deep.so" <<END
+plugin: -2
+host: -2
 END
 
 finish

@@ -92,7 +92,7 @@ u64 dkc_counts_lost(void);
 #define dkc_sees_unloading()	false
 bool dkc_gate_owns(const u64 *storage);
 #define dkc_slot_of(storage)	((void)(storage), (struct dk__slot){ NULL })
-#define dkc_is_out(table)		((const struct dk__table *)(table) == &dk__no_table)
+#define dkc_is_out(table)		((table)->kind == DKC_TABLE_PLACEHOLDER)
 extern u32 dkc_forks DKC_HIDDEN;
 #define dkc_num_forks()		READ_ONCE(dkc_forks)
 extern bool dkc_fences DKC_HIDDEN;	/* the kernel supports membarrier() */

@@ -189,6 +189,7 @@ enum dkc_table_kind {
 	DKC_TABLE_BYPASS,	/* the slow path uses @base or, if NULL, evaluates the rules */
 	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
 	DKC_TABLE_IN_USE,	/* replaced, but still used by calls: lib/replaced.c */
+	DKC_TABLE_PLACEHOLDER,	/* userspace: dk__no_table */
 };
 
 /*
