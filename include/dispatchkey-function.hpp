@@ -70,20 +70,29 @@ template <class R, class... P> struct params_of<R (*)(P...)> {
 	using type = types<P...>;
 };
 template <class R, class... P> struct params_of<R (*)(P...) noexcept> : params_of<R (*)(P...)> {};
-template <class F> struct call_operator {
-	using type = void;			/* for example with the qualifier && */
+struct ellipsis;				/* no parameter of an operator has this type */
+template <class R, class... P> struct params_of<R (*)(P..., ...)> {
+	using type = types<P..., ellipsis>;
 };
+template <class R, class... P>
+struct params_of<R (*)(P..., ...) noexcept> : params_of<R (*)(P..., ...)> {};
+/* A pointer to a static operator() is one to a function. */
+template <class F> struct call_operator : params_of<F> {};
 #define DK__CALL_OPERATOR(how)						\
 	template <class C, class R, class... P>				\
-	struct call_operator<R (C::*)(P...) how> : params_of<R (*)(P...)> {};
-DK__CALL_OPERATOR()
-DK__CALL_OPERATOR(const)
-DK__CALL_OPERATOR(noexcept)
-DK__CALL_OPERATOR(const noexcept)
-DK__CALL_OPERATOR(&)
-DK__CALL_OPERATOR(const &)
-DK__CALL_OPERATOR(& noexcept)
-DK__CALL_OPERATOR(const & noexcept)
+	struct call_operator<R (C::*)(P...) how> : params_of<R (*)(P...)> {}; \
+	template <class C, class R, class... P>				\
+	struct call_operator<R (C::*)(P..., ...) how> : params_of<R (*)(P..., ...)> {};
+#define DK__CALL_OPERATORS(how)						\
+	DK__CALL_OPERATOR(how)						\
+	DK__CALL_OPERATOR(const how)					\
+	DK__CALL_OPERATOR(volatile how)					\
+	DK__CALL_OPERATOR(const volatile how)
+DK__CALL_OPERATORS()
+DK__CALL_OPERATORS(noexcept)
+DK__CALL_OPERATORS(&)
+DK__CALL_OPERATORS(& noexcept)
+#undef DK__CALL_OPERATORS
 #undef DK__CALL_OPERATOR
 template <class F>
 struct params_of<F, std::void_t<decltype(&F::operator())>>

@@ -223,7 +223,7 @@ pair 'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) { return 0; });' 
 	'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) {});' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](auto &&...) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](auto &&...) { return 0.5; });' "$exactly"
-for how in '&' 'const &' '& noexcept' 'const & noexcept'; do
+for how in '&' 'const &' '& noexcept' 'const & noexcept' volatile 'const volatile noexcept'; do
 	object="struct { int operator()(tensor &, double) $how { return 0; } } f;"
 	pair "$object auto r = op.impl(DK_CPU, f);" \
 		"${object/double/float} auto r = op.impl(DK_CPU, f);" "$exactly"
@@ -231,7 +231,12 @@ done
 pair 'struct { int operator()(tensor &, double) { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
 	'struct { int operator()(tensor &, double) && { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
 	"$exactly"
+pair 'struct { int operator()(tensor &, double) { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
+	'struct { int operator()(tensor &, double, ...) { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
+	"$exactly"
 pair 'auto r = op.impl<takes>(DK_CPU);' 'auto r = op.impl<takes_float>(DK_CPU);' "$exactly"
+pair 'int f(tensor &, double); auto r = op.impl<f>(DK_CPU);' \
+	'int f(tensor &, float, ...); auto r = op.impl<f>(DK_CPU);' "$exactly"
 pair 'auto r = op.impl(DK_CPU, std::mem_fn(&tensor::member));' \
 	'auto r = op.impl(DK_CPU, &tensor::member);' "$exactly"
 pair 'auto r = op.impl<takes>(DK_CUDA);' 'auto r = op.impl<&tensor::member>(DK_CUDA);' "$exactly"
