@@ -221,7 +221,8 @@ static int set_online(struct dkc_switch *s)
 		err = switch_tables(s);
 	if (err || s->online)
 		return err;
-	remark_unserved(s);
+	if (s->why)
+		remark_unserved(s);
 	return wait_switched(s);
 }
 
