@@ -50,6 +50,8 @@ static int rcu_call(const struct dk_obj *x, int *served_by)
 		return err;
 	err = rcu_atomic_run(&c, x, served_by);
 	dk_call_leave(&c);
+	/* leaving it again is reported, as for a call that was not entered */
+	CHECK_INT(c.state, 0);
 	return err;
 }
 

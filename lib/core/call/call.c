@@ -308,7 +308,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 	f->n = n;
 	f->boxed = NULL;
 	f->alone = f->call.entry->fn;
-	return enter_from_fast(f, slot, rq->how);
+	err = enter_from_fast(f, slot, rq->how);
+	return likely(!err) ? 0 : not_entered(f, rq->decl, err);
 }
 
 /* ---- without DK_OP() ---------------------------------------------------------------- */
@@ -415,6 +416,8 @@ void dk_call_leave(struct dk_frame *f)
 		f->state = DKC_CALL_NOT_ENTERED;
 		__acquire(RCU);
 		rcu_read_unlock();
+	} else if (f->state == DKC_CALL_IN_CALLERS) {
+		f->state = DKC_CALL_NOT_ENTERED;
 	} else if (f->state == DKC_CALL_NOT_ENTERED) {
 		report_not_entered(f);
 	}
