@@ -116,7 +116,7 @@ char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (reason PARSE_KEY), -ENOMEM.
+ * Return: 0, -EINVAL (reason PARSE_KEY, or NULL_ARGUMENT if @name is NULL), -ENOMEM.
  */
 int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 			  unsigned int *key, struct dk_diag *why);
@@ -181,8 +181,8 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * * 0: success
  * * -EEXIST: a device has this name
  * * -ENOSPC: there are too many devices or functions
- * * -EINVAL: the provider, the backend or an element of @impls is invalid, such as a key
- *   of another backend
+ * * -EINVAL: the provider, the backend, the name, @impls or an element of @impls is
+ *   invalid, such as a key of another backend
  * * -EBUSY: the provider is being unregistered
  * * -EPROTOTYPE, -EPROTO: as dk_impls_register()
  * * -ENOMEM, -ESHUTDOWN

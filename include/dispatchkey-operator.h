@@ -139,9 +139,10 @@ enum dk_op_flags {
  * Return:
  * * 0: success
  * * -EEXIST: the operator is defined already
- * * -EINVAL: @prov, the name, @flags or the description of a parameter is invalid; or the
- *   operator is atomic, and a function that is registered for it is not atomic; or, in
- *   userspace, @decl->schema cannot be parsed, or its alias analysis is unknown
+ * * -EINVAL: @prov, @decl, the name, @flags or the description of a parameter is invalid;
+ *   or @decl->schema has another name or more than 64 parameters; or the operator is
+ *   atomic, and a function that is registered for it is not atomic; or, in userspace,
+ *   @decl->schema cannot be parsed, or its alias analysis is unknown
  * * -EPROTO: @decl was compiled for another ABI version, or its @size or @call_abi is not
  *   set
  * * -EPROTOTYPE: the signature or schema differs from that of a registered function, or
@@ -306,8 +307,9 @@ struct dk_impl {
  * the kernel not from inside a function of an atomic operator, which is not checked.
  * Return:
  * * 0: success
- * * -EINVAL: the provider, a size, flags, key or name is invalid; an element has no
- *   function; or a function for an atomic operator may sleep
+ * * -EINVAL: the provider, @impls, or a size, flags, key or name is invalid; an element has
+ *   no function; a function for an atomic operator may sleep; or, in userspace, the
+ *   schema of an element cannot be parsed
  * * -EEXIST: the provider has registered this array already
  * * -EBUSY: the provider is being unregistered
  * * -EPROTOTYPE: a signature or schema differs from that of the operator
@@ -327,7 +329,7 @@ int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
  * @why: as in dk_impls_register()
  *
  * Context: As dk_impls_register().
- * Return: As dk_impls_register().
+ * Return: As dk_impls_register(), and -EINVAL if there is no such backend.
  */
 int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 			      const struct dk_impl *impls, unsigned int n,

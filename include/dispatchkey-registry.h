@@ -113,8 +113,8 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  *	unloaded, its providers are unregistered. In the kernel, NULL means the module
  *	whose memory contains this struct. In userspace, NULL means that there is no
  *	owner: the provider may stay registered after its shared object is unloaded
- * @core: private; NULL when the provider is not registered and no caller
- *	waits for its calls
+ * @core: private; NULL when the provider is not registered and no call is
+ *	running in its functions
  *
  * The caller provides the storage, which must stay valid until the provider is
  * unregistered. Do not change the members while the provider is registered: if @registry
