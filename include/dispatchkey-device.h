@@ -312,7 +312,8 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  * * -ENOMEM: there is no memory; nothing has changed
  * * -ECANCELED: as dk_device_set_online()
  * * -EDEADLK: called from inside a function at one of the backend's keys, a hook, an
- *   atomic call or, in userspace, a read-side critical section of liburcu-bp
+ *   atomic call or, in userspace, a read-side critical section of liburcu-bp. A kernel
+ *   without CONFIG_PREEMPT_COUNT detects neither a hook nor an atomic call
  * * -ESHUTDOWN
  */
 DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backend,

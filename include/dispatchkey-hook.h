@@ -134,7 +134,8 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  * Return: 0; -ENOENT if the hooks are not registered, or were just unregistered by
  * another caller (in both cases they are not running); -EDEADLK from inside a hook or, in
  * userspace, in a read-side critical section of liburcu-bp;
- * in the kernel and on bare metal also -EDEADLK from inside an atomic call.
+ * in the kernel and on bare metal also -EDEADLK from inside an atomic call. A kernel
+ * without CONFIG_PREEMPT_COUNT detects neither a hook nor an atomic call.
  */
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
 

@@ -53,7 +53,8 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * * -EBUSY: providers, listeners or hooks are registered, or a handle refers to an operator
  *   (reason IN_USE), or @reg is the default registry (reason DEFAULT_REGISTRY)
  * * -EDEADLK: called from inside a hook, or in a read-side critical section of liburcu;
- *   in the kernel and on bare metal also from inside an atomic call (reason ATOMIC)
+ *   in the kernel and on bare metal also from inside an atomic call (reason ATOMIC). A
+ *   kernel without CONFIG_PREEMPT_COUNT detects neither
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
@@ -187,8 +188,9 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * Return:
  * * 0: success
  * * -EDEADLK: called from inside a function of the same provider or from inside a hook. In
- *   userspace also in a read-side critical section of liburcu-bp. On bare metal, and in a
- *   kernel with CONFIG_PREEMPT_COUNT, also from inside an atomic call. Nothing has changed
+ *   userspace also in a read-side critical section of liburcu-bp. In the kernel and on bare
+ *   metal also from inside an atomic call. A kernel without CONFIG_PREEMPT_COUNT detects
+ *   neither a hook nor an atomic call. Nothing has changed
  * * -ESHUTDOWN: in userspace, the process is ending, and the destructors of all users of the
  *   library have run. The provider's functions stay registered, but are no longer called
  */

@@ -41,7 +41,8 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * for those of other operators.
  * Return: 0, also if the counters were already disabled; -EDEADLK from inside a
  * hook or, in userspace, in a read-side critical section of liburcu-bp; in the kernel
- * and on bare metal also -EDEADLK from inside an atomic call.
+ * and on bare metal also -EDEADLK from inside an atomic call. A kernel without
+ * CONFIG_PREEMPT_COUNT detects neither a hook nor an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 
