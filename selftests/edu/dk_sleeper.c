@@ -10,22 +10,14 @@
 #include <linux/pm.h>
 #include <linux/string.h>
 
-static int card_suspend(struct device *dev, void *data)
+/* Calls one of the driver's functions, whose address is at @data, for a card. */
+static int card_call(struct device *dev, void *data)
 {
+	int (**call)(struct device *dev) = data;
 	int err;
 
 	device_lock(dev);
-	err = dev->driver->pm->suspend(dev);
-	device_unlock(dev);
-	return err;
-}
-
-static int card_resume(struct device *dev, void *data)
-{
-	int err;
-
-	device_lock(dev);
-	err = dev->driver->pm->resume(dev);
+	err = (*call)(dev);
 	device_unlock(dev);
 	return err;
 }
@@ -33,14 +25,17 @@ static int card_resume(struct device *dev, void *data)
 static int cards_set(const char *value, const struct kernel_param *kp)
 {
 	struct device_driver *edu = driver_find("dk_edu", &pci_bus_type);
+	int (*call)(struct device *dev);
 
 	if (!edu || !edu->pm)
 		return -ENODEV;
 	if (sysfs_streq(value, "suspend"))
-		return driver_for_each_device(edu, NULL, NULL, card_suspend);
-	if (sysfs_streq(value, "resume"))
-		return driver_for_each_device(edu, NULL, NULL, card_resume);
-	return -EINVAL;
+		call = edu->pm->suspend;
+	else if (sysfs_streq(value, "resume"))
+		call = edu->pm->resume;
+	else
+		return -EINVAL;
+	return driver_for_each_device(edu, NULL, &call, card_call);
 }
 
 static const struct kernel_param_ops cards_ops = { .set = cards_set };
