@@ -8,7 +8,6 @@
 
 #include <dispatchkey-signature.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -50,14 +49,7 @@ template <auto f> struct DK__LOCAL_TO_OBJECT function_name {
 			t.put(name.s, name.n);
 		return t.n;
 	}
-	static constexpr auto made()
-	{
-		std::array<char, cut(nullptr) + 1> a{};
-
-		cut(a.data());
-		return a;
-	}
-	static constexpr auto chars = made();
+	static constexpr auto chars = written<cut>();
 	static constexpr const char *label() { return chars[0] ? chars.data() : nullptr; }
 };
 

@@ -272,6 +272,18 @@ template <class T> constexpr void spell(text &t)
 	}
 }
 
+/*
+ * Returns the text of a function, which writes it to @at and returns its length. If @at is NULL,
+ * the function only returns the length.
+ */
+template <std::size_t write(char *at)> constexpr auto written()
+{
+	std::array<char, write(nullptr) + 1> a{};
+
+	write(a.data());
+	return a;
+}
+
 template <class... A> struct DK__LOCAL_TO_OBJECT signature {
 	static constexpr std::size_t spelled(char *at)
 	{
@@ -282,14 +294,7 @@ template <class... A> struct DK__LOCAL_TO_OBJECT signature {
 		t.put(")");
 		return t.n;
 	}
-	static constexpr auto made()
-	{
-		std::array<char, spelled(nullptr) + 1> a{};
-
-		spelled(a.data());
-		return a;
-	}
-	static constexpr auto chars = made();
+	static constexpr auto chars = written<spelled>();
 };
 
 } /* namespace dk::detail */
