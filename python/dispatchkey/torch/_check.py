@@ -109,7 +109,7 @@ def _stale_entries(live: _live.Operator, layout: Layout) -> list[Difference]:
     stale = _stale.find(live, layout)
     found = [Difference(live.name, e.key.name,
                         f"{_stale.named(e.functions[0], e.sources[0])}, stale",
-                        _stale.named(e.fresh)) for e in stale.entries if e.is_certain]
+                        _stale.named(e.fresh)) for e in stale.certain]
     if stale.is_unexplained:
         found.append(Difference(live.name, "an unknown key", "a stale entry", "another one"))
     return found

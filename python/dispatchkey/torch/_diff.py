@@ -8,7 +8,7 @@ from typing import Iterator, Optional
 
 from .._explain import names_of
 from .._keyset import KeySet
-from ._path import PATH_HEADING, Hop, TorchCall
+from ._path import PATH_HEADING, Hop, TorchCall, check_call
 from ._words import html_table
 
 
@@ -141,8 +141,7 @@ def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
     a, b  from explain() or explain_keys(), such as calls of an operator on two devices
     """
     for call in (a, b):
-        if not isinstance(call, TorchCall):
-            raise TypeError(f"expected a call from explain(), not {type(call).__name__}")
+        check_call(call)
     if a.explanation.layout != b.explanation.layout:
         raise ValueError(f"cannot compare calls of different layouts: {a.explanation.layout} and "
                          f"{b.explanation.layout}")

@@ -413,30 +413,37 @@ class Operator:
         return found[1]
 
     @functools.cached_property
+    def _parsed(self) -> tuple[str, Schema]:
+        try:
+            return self.schema, Schema(self.schema)
+        except Error as e:
+            text = _DEFAULT.sub(lambda m: m[0] if m["plain"] else f"={json.dumps(m['word'])}",
+                                self.schema)
+            try:
+                return text, Schema(text)
+            except Error:
+                raise error(errno.EINVAL, f"the schema that PyTorch prints cannot be read: {e}",
+                            e.reason) from None
+
+    @property
     def readable_schema(self) -> str:
         """The schema, with quotes around default values if it cannot be parsed without them.
 
         PyTorch prints Device d="cuda:0" without the quotes, and complex c=1j as 0.+1.j.
         """
-        try:
-            Schema(self.schema)
-            return self.schema
-        except Error as e:
-            text = _DEFAULT.sub(lambda m: m[0] if m["plain"] else f"={json.dumps(m['word'])}",
-                                self.schema)
-            try:
-                Schema(text)
-                return text
-            except Error:
-                raise error(errno.EINVAL, f"the schema that PyTorch prints cannot be read: {e}",
-                            e.reason) from None
+        return self._parsed[0]
+
+    @property
+    def parsed_schema(self) -> Schema:
+        """The schema in its parts."""
+        return self._parsed[1]
 
     @property
     def makes_tensors(self) -> bool:
         """Whether it takes no tensors, but a device on which it makes tensors."""
         if not self.is_defined:
             return False
-        arguments = Schema(self.readable_schema).arguments
+        arguments = self.parsed_schema.arguments
         return not any(a.is_dispatched for a in arguments) and \
             any(a.name == "device" for a in arguments)
 

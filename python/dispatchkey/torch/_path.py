@@ -16,7 +16,6 @@ from .._keyset import KeySet
 from .._library import lib
 from .._local import force
 from .._registry import Registry
-from .._schema import Schema
 from . import _live, _mask, _stale, _which
 from ._check import differences
 from ._words import key_of_options
@@ -155,10 +154,9 @@ def _differences(registry: Registry, name: str, live: _live.Operator,
     found = [f"  {d.key}: PyTorch has {d.pytorch}, the rules give {d.rules}"
              for d in differences(registry, name, live)]
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for entry in stale.entries:
-        if entry.is_certain:
-            real = _stale.named(entry.functions[0], entry.sources[0])
-            same[real, _stale.named(entry.fresh)].append(entry.key.name)
+    for entry in stale.certain:
+        real = _stale.named(entry.functions[0], entry.sources[0])
+        same[real, _stale.named(entry.fresh)].append(entry.key.name)
     found += [textwrap.fill(f"{', '.join(keys)}: calls reach {real}, which is stale. By the rules "
                             f"they should reach {fresh}", _COLUMNS, initial_indent="  ",
                             subsequent_indent="    ", break_on_hyphens=False)
@@ -254,6 +252,12 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
     return tuple(hops)
 
 
+def check_call(call: object) -> None:
+    """Raise TypeError unless this is a call that was explained."""
+    if not isinstance(call, TorchCall):
+        raise TypeError(f"expected a call from explain(), not {type(call).__name__}")
+
+
 def explain_keys(operator: str, keys: Sequence[KeySet],
                  state: Optional[tuple[KeySet, KeySet]] = None,
                  under: Sequence[str] = (), made_on: Optional[KeySet] = None) -> TorchCall:
@@ -268,7 +272,7 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
         device = "CUDA" if operator in _PINNED else "CPU"
         made_on = compute_key(device=device, layout=layout).keyset
     live = _live.Operator.read(operator)
-    schema = Schema(live.readable_schema)
+    schema = live.parsed_schema
     try:
         schema.check_dispatched(len(keys), operator)
     except TypeError as e:
@@ -306,7 +310,7 @@ def explain(operator: Union[str, Any], /, *args: Any, **kwargs: Any) -> TorchCal
     kwargs = _which.with_default_device(operator, kwargs)
     with _live.without_modes():
         name, values = _which.call_of(operator, args, kwargs)
-        schema = Schema(_live.Operator.read(name).readable_schema)
+        schema = _live.Operator.read(name).parsed_schema
         values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _which.NUMBER)
                   else value for a, value in zip(schema.arguments, values)]
         options = {a.name: value for a, value in zip(schema.arguments, values)}

@@ -84,6 +84,11 @@ class Found:
     entries: list[StaleEntry] = field(default_factory=list)
     is_unexplained: bool = False
 
+    @property
+    def certain(self) -> list[StaleEntry]:
+        """The entries at which it is known which function calls reach."""
+        return [entry for entry in self.entries if entry.is_certain]
+
 
 def refreshed(key: Key) -> frozenset[int]:
     """Return the indices of the entries that PyTorch refreshes for a registration at a key."""
@@ -336,8 +341,8 @@ def apply(found: Found, registry: Registry, name: str, keys: KeySet) -> dict[str
     their functions.
     """
     applied = {}
-    for entry in found.entries:
-        if entry.is_certain and entry.functions[0].is_served and entry.key in keys:
+    for entry in found.certain:
+        if entry.functions[0].is_served and entry.key in keys:
             fn: Any = fallthrough if entry.functions[0].is_fallthrough else _live._never
             registry.impl(name, entry.key.name, fn, label=entry.label)
             applied[entry.label] = entry

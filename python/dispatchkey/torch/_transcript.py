@@ -61,11 +61,10 @@ def _entries(live: _live.Operator) -> dict[str, _live.TableEntry]:
     """Return the entries that calls find, which can be stale, in the order of the table."""
     layout = _live.layout()
     entries = dict(live.entries)
-    for stale in _stale.find(live, layout).entries:
+    for stale in _stale.find(live, layout).certain:
         real = stale.functions[0]
-        if stale.is_certain:
-            entries.pop(stale.key.name, None)
-        if stale.is_certain and real.is_served:
+        entries.pop(stale.key.name, None)
+        if real.is_served:
             entries[stale.key.name] = _live.TableEntry(real.label, real.rule, real.is_fallthrough)
     return dict(sorted(entries.items(), key=lambda item: Key(item[0], layout).entry))
 

@@ -10,7 +10,7 @@ from .._error import Error
 from .._keyset import KeySet
 from . import _live, _modes
 from ._diff import TorchDiff, diff
-from ._path import TorchCall, explain_keys
+from ._path import TorchCall, check_call, explain_keys
 from ._words import devices, html_table
 
 _COLUMNS, _PATH = 100, 50
@@ -162,8 +162,7 @@ def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs
 
     Each mode is entered in PyTorch, and the keys are read inside it. The call is not made.
     """
-    if not isinstance(call, TorchCall):
-        raise TypeError(f"expected a call from explain(), not {type(call).__name__}")
+    check_call(call)
     layout = _live.layout()
     wanted = _default(call) if changes is None else changes
     _modes.check(wanted, [*_modes.CHANGES, *devices(layout)], "a mode, a tensor property or a "

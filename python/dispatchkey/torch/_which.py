@@ -211,7 +211,7 @@ def _ask(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
         if called.name in _READS_NUMBER and called.name.split("::")[1] not in name:
             raise TypeError(f"{name} reads a number from a tensor before it calls its operator: "
                             "pass the number itself") from None
-        schema = Schema(_live.Operator.read(called.name).readable_schema)
+        schema = _live.Operator.read(called.name).parsed_schema
         values = schema.bind(called.args_, called.kwargs)
         _check(schema, values)
         return called.name, [copies.original(value) for value in values]
@@ -253,7 +253,7 @@ def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, 
     """
     if isinstance(operator, str):
         name = _live.operator_name(operator)
-        schema = Schema(_live.Operator.read(name).readable_schema)
+        schema = _live.Operator.read(name).parsed_schema
         schema.bind(args, kwargs)           # raises an error that names what is missing
         overload = _overload_of(name) if _can_ask() else None
         if overload is None:
@@ -301,7 +301,7 @@ def _search(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Cal
         raise _live._unknown(name)
     found = []
     for overload in overloads:
-        schema = Schema(_live.Operator.read(overload).readable_schema)
+        schema = _live.Operator.read(overload).parsed_schema
         takes_numbers = overload.endswith(".Tensor") and short.rstrip("_") in _TAKE_NUMBERS
         try:
             values = schema.bind(args, kwargs)
