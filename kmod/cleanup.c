@@ -4,9 +4,9 @@
  * its exit function. Registrations take no reference on the module: with a reference, the module
  * could not be unloaded, and its exit function would never run. What the exit function leaves
  * registered is unregistered here, in all registries, before the module's memory is freed. So are
- * arrays, functions and definitions in its memory that another module's provider has registered,
- * and those in init memory before that is freed. Like dk_provider_unregister(), unregistering here
- * waits for running calls.
+ * arrays, functions and definitions in its memory that another module's provider has registered.
+ * What is registered in init memory is unregistered before that is freed, after the init function.
+ * Like dk_provider_unregister(), unregistering here waits for running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -106,6 +106,9 @@ static bool report_left(struct dk_registry *reg, dkc_owns_fn owns, const struct 
 	else if (left.block)
 		pr_warn("module %s frees its %s with an array or a function of provider %s: the array was unregistered\n",
 			mod->name, memory, left.prov->name);
+	else if (found && owns == in_init_memory)
+		pr_warn("module %s frees its init memory with provider %s: the provider was unregistered\n",
+			mod->name, left.prov->name);
 	else if (found)
 		pr_warn("module %s was unloaded without unregistering provider %s: doing so now may block module loading\n",
 			mod->name, left.prov->name);

@@ -2,8 +2,8 @@
 /*
  * dk_borrower: has its functions registered by dk_lender, and is unloaded without a word. With
  * withdraw=1, it withdraws them, but does not wait for their calls. With init=1, it registers an
- * array that the kernel frees when the init function has returned. With function=1, dk_lender
- * registers the function in an array of its own.
+ * array that the kernel frees when the init function has returned; with provider=1, a provider in
+ * such memory. With function=1, dk_lender registers the function in an array of its own.
  */
 #include <linux/module.h>
 
@@ -14,6 +14,10 @@ DK_OP(borrowed, "selftest::borrowed", (const struct dk_obj *x), (x), (x));
 static bool init;
 module_param(init, bool, 0400);
 MODULE_PARM_DESC(init, "register an array in init memory with a provider of this module");
+
+static bool provider;
+module_param(provider, bool, 0400);
+MODULE_PARM_DESC(provider, "register the functions with a provider in init memory");
 
 static bool function;
 module_param(function, bool, 0400);
@@ -37,9 +41,14 @@ static const struct dk_impl impls_of_init[] __initconst = {
 };
 
 static struct dk_provider borrower = DK_PROVIDER("borrower");
+static struct dk_provider of_init __initdata = DK_PROVIDER("initial");
 
 static int __init borrower_init(void)
 {
+	if (provider)
+		return dk_provider_register(&of_init, NULL) ?:
+		       dk_op_define(&of_init, &borrowed_op, 0, NULL) ?:
+		       dk_impls_register(&of_init, impls, ARRAY_SIZE(impls), NULL);
 	if (function)
 		return dk_lender_register_function(borrowed_cpu);
 	if (!init)

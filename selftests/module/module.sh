@@ -16,7 +16,7 @@ need_module dispatchkey dk_cpu dk_forgetful dk_unfinished dk_lender dk_borrower 
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 76
+plan 80
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -158,6 +158,12 @@ is "the log names the provider with the array in init memory" 1 \
 klog_mark
 ok "that driver unregisters its provider and is unloaded" unload dk_borrower
 is "the log has no line about it" 0 "$(log_lines 'dispatchkey: module dk_borrower')"
+klog_mark
+ok "a driver loads whose provider is in init memory" load dk_borrower provider=1
+is "the log names the provider in init memory" 1 \
+	"$(log_lines "${frees/memory with/init memory with} provider initial: the provider was unregistered")"
+ok "that driver can be unloaded" unload dk_borrower
+is "after that, the log has no line about it" 1 "$(log_lines 'dispatchkey: module dk_borrower')"
 ok "the module with the functions of others can be unloaded" unload dk_lender
 klog_mark
 

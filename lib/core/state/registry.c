@@ -208,7 +208,8 @@ __u64 dk_registry_generation(struct dk_registry *reg)
 
 bool dkc_provider_is_owned(const struct dkc_provider *core, dkc_owns_fn owns, const void *owner)
 {
-	return !core->drained && owns(owner, (uintptr_t)(core->owner ? core->owner : core->pub));
+	return !core->drained &&
+	       (owns(owner, (uintptr_t)core->owner) || owns(owner, (uintptr_t)core->pub));
 }
 
 bool dkc_block_is_owned(const struct dkc_block *b, dkc_owns_fn owns, const void *owner)
