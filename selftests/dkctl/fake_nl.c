@@ -27,7 +27,8 @@
  *                                        those without a "!join" line
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
  *   !stats STATE | SUM | NOT-COUNTED | GONE
- *                                        whether calls are counted; SUM may be empty
+ *                                        whether calls are counted; SUM may be empty. With more
+ *                                        such lines, each request reads the next one
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT [| NUMBER]
@@ -990,9 +991,11 @@ int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
 
 int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats)
 {
+	static struct line *l;
+	struct line *next = next_of(l ? l->next : lines, "stats");
 	struct dk_nl_stats *s = give(sizeof(*s));
-	struct line *l = next_of(lines, "stats");
 
+	l = next ? next : l;
 	s->state = !strcmp(word(l, 0), "on") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	s->count = number(l, 1);
 	s->uncounted = number(l, 2);

@@ -239,15 +239,26 @@ static int print_counters(struct live *v, const struct dk_nl_stats *stats,
 	return status;
 }
 
-static int show_counters(struct live *v, const struct dk_nl_stats *stats,
+/*
+ * Reads the sums after the counters: calls go on meanwhile, and the sum of the rows must not be
+ * above the total. If the counters were switched off meanwhile, the sums from before are printed.
+ */
+static int show_counters(struct live *v, const struct dk_nl_stats *before,
 			 const struct dk_nl_counter_filter *filter)
 {
+	const struct dk_nl_stats *stats = NULL;
 	const struct dk_nl_counter *list;
 	int err = dk_nl_counters(client(v), filter, &list), status;
 
 	if (err)
 		return fail_filtered(v, err, filter->op, filter->provider);
-	status = print_counters(v, stats, filter, list);
+	err = dk_nl_stats_get(client(v), &stats);
+	if (err)
+		status = fail_kernel(v, err);
+	else
+		status = print_counters(v, stats->state == DK_NL_STATE_ONLINE ? stats : before,
+					filter, list);
+	dk_nl_free(stats);
 	dk_nl_free(list);
 	return status;
 }
