@@ -349,9 +349,9 @@ static void schedule_wake_all(struct irq_work *work)
 }
 
 /*
- * On PREEMPT_RT, the thread of a CPU runs the irq_work that is not HARD. A CPU that goes offline
- * stops this thread before its interrupts, so the irq_work of the last interrupts would wait until
- * the CPU is online again. Other CPUs run the work that is scheduled.
+ * On PREEMPT_RT, a thread of each CPU runs the irq_work that is not marked HARD. A CPU that goes
+ * offline stops this thread before its interrupts. Without the work that is scheduled here, which
+ * other CPUs run, the irq_work of the last interrupts would wait until the CPU is online again.
  */
 static struct irq_work schedule_wake_all_work = IRQ_WORK_INIT_HARD(schedule_wake_all);
 

@@ -6,8 +6,8 @@
  * A plugin should unregister everything before it is unloaded. The exit function unloaded() reports
  * and unregisters what is left, as kmod/cleanup.c does for modules. unloaded() is added with
  * __cxa_atexit() when the plugin's first provider is registered. dlclose() calls it before the
- * plugin's memory is unmapped. unloaded() itself runs the destructors of the plugin that are left:
- * those of static objects in C++ that are older than that registration, and may unregister it.
+ * plugin's memory is unmapped. Static objects in C++ that are older than this registration may
+ * unregister it in their destructors, so unloaded() first runs these destructors.
  */
 #include "private.h"
 #include "pytorch/pytorch.h"
@@ -342,7 +342,7 @@ static void unregister_all_left(struct object *obj)
 	}
 	if (!removed)
 		fprintf(stderr,
-			"dispatchkey: %s was unloaded by its own function: its registrations remain\n",
+			"dispatchkey: %s was unloaded by one of its own functions: its registrations remain\n",
 			obj->name);
 	dkc_cancel_on(cancel);
 }

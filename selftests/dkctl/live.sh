@@ -192,7 +192,7 @@ asked_in "$st_tmp/second"
 ok "the running call returns" sh -c "echo 0 >$crowd/stay"
 wait $asked
 like "device set offline succeeds after the call has returned, and names the unserved operator" "0 *
-device crowd000 is offline; crowd::one at crowd has no other function for this device" "$? $(cat "$st_tmp/second")"
+device crowd000 is offline; crowd::one at crowd has no other function for calls on this device" "$? $(cat "$st_tmp/second")"
 says "the device is brought online after its call has returned" 0 \
 	"device crowd000 is online" device set crowd000 online
 tracing=/sys/kernel/tracing

@@ -355,14 +355,14 @@ END
 ok "dlclose() from inside a call of the plugin is reported" \
 	sees host "forget from inside" "$plugin" <<END
 begin: 0
-dispatchkey: $plugin was unloaded by its own function: its registrations remain
+dispatchkey: $plugin was unloaded by one of its own functions: its registrations remain
 closed: 0
 END
 ok "dlclose() from inside a call of the plugin's older provider is reported" \
 	sees host "forget from older" "$plugin" <<END
 begin: 0
 begin another: 0
-dispatchkey: $plugin was unloaded by its own function: its registrations remain
+dispatchkey: $plugin was unloaded by one of its own functions: its registrations remain
 closed: 0
 END
 ok "dlclose() from the plugin's listener is reported" \
@@ -371,7 +371,7 @@ begin: 0
 listen: 0
 end: 0
 dispatchkey: $plugin was unloaded with registered hooks, which were unregistered
-dispatchkey: $plugin was unloaded by its own function: its registrations remain
+dispatchkey: $plugin was unloaded by one of its own functions: its registrations remain
 closed: 0
 END
 

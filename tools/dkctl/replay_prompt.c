@@ -92,8 +92,8 @@ int session_prompt(struct session *s, struct dk_replay *r)
 	ssize_t len;
 	int err = 0;
 
-	printf("An empty dispatcher with layout %s. \"stock\" adds the default fallthroughs,\n"
-	       "\"help\" lists the commands, \"quit\" ends.\n",
+	printf("An empty dispatcher with layout %s. \"stock\" starts again with PyTorch's default\n"
+	       "fallthroughs, \"help\" lists the commands, \"quit\" ends.\n",
 	       dk_layout_name(s->q->layout));
 	s->has_help = true;
 	/* --transcript output has unbroken lines and no suggestions */

@@ -147,8 +147,9 @@ const struct subcommand subcommands[] = {
 	}, {
 		"keyset", "[--to NAME] SET", "a set: bits, names, top key, table entry",
 		"SET is 0x..., or names of keys and backend bits joined by | or ',', or PyTorch's\n"
-		"printed form DispatchKeySet(...). That form omits functionalities without a\n"
-		"backend and backends without a functionality; dkctl lists them separately.\n",
+		"printed form DispatchKeySet(...). That form omits per-backend functionalities if\n"
+		"the set has no backend, and backends if it has no such functionality; dkctl\n"
+		"lists them separately.\n",
 		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
 		.examples =
 		"  dkctl keyset 'CPU|AutogradCPU'      its bits, and its top key\n"
@@ -184,7 +185,7 @@ const struct subcommand subcommands[] = {
 		.terms = replay_terms,
 	}, {
 		"backend", "[show] [NAME] | set NAME offline|online | release NAME",
-		"list backends, switch them on or off",
+		"list backends, take them offline or online",
 		"Lists the backends that have functions, devices or a private name. For each,\n"
 		"prints its state, the number of its devices and functions, and the providers\n"
 		"that joined it. NAME selects one backend; -s lists unused backends as well.\n",
@@ -200,7 +201,7 @@ const struct subcommand subcommands[] = {
 		"stays offline.\n",
 	}, {
 		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
-		"list devices, switch them on or off",
+		"list devices, take them offline or online",
 		"Lists all devices, or those of a backend. For each, prints its state, the number\n"
 		"of its functions, and the provider that registered it. -s shows the device\n"
 		"numbers as well.\n",

@@ -214,8 +214,8 @@ static const struct {
 	{ -ENOSYS, "ENOSYS", "nothing serves" },
 	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
 	{ -ENODEV, "ENODEV", "the device is gone or offline, and nothing else serves" },
-	{ -EXDEV, "EXDEV", "the arguments are not on the same device in" },
-	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down, and does not serve" },
+	{ -EXDEV, "EXDEV", "the arguments are on two devices in" },
+	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down and does not serve" },
 };
 
 /* Prints the route. If the call would fail, the sentence ends with the errno. */

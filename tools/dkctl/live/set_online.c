@@ -34,7 +34,7 @@ static void text(struct live *v, const char *what, const struct dk_nl_switched *
 	if (*s->unserved) {
 		fputs("; ", stdout);
 		print_escaped(stdout, s->unserved, strlen(s->unserved));
-		printf(" has no other function for this %s", what);
+		printf(" has no other function for calls on this %s", what);
 	}
 	if (d && s->state == DK_NL_STATE_ONLINE && d->backend_state == DK_NL_STATE_OFFLINE) {
 		fputs("; its backend ", stdout);
