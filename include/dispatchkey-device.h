@@ -43,7 +43,7 @@ enum dk_join_flags {
  *   (DK_JOIN_ALONE); @name is bound to another backend than @pin; @pin is bound to
  *   another name; or @prov is being unregistered
  * * -EINVAL: @prov, @name, @pin or @flags is invalid
- * * -ENOMEM, -ESHUTDOWN
+ * * -ESHUTDOWN
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);

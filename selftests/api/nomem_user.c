@@ -93,6 +93,7 @@ static void no_default_registry(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_op_info info = { .size = sizeof(info) };
+	const struct dk_impl unused = { .size = sizeof(unused) };
 	struct dk_op *op = (void *)&x;
 	unsigned int key, backend;
 	int served_by;
@@ -121,8 +122,11 @@ static void no_default_registry(void)
 	CHECK(!dk_layout_parse("layout x\nbackends A\nfunctionalities Undefined B* C",
 			       &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
-	/* refuses: dk_backend_join ENOMEM NO_MEMORY */
-	NO_MEMORY(dk_backend_join(&me, "edu", 0, 0, &backend, &t_why), "nomem");
+	/* a provider that is not registered is refused without a registry */
+	CHECK_INT(dk_backend_join(&me, "edu", 0, 0, &backend, &t_why), -EINVAL);
+	CHECK_INT(dk_op_undefine(&me, "nomem_user::op", &t_why), -EINVAL);
+	CHECK_INT(dk_impls_withdraw(&me, &unused, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERED);
 	/* refuses: dk_call_enter ENOMEM NO_MEMORY */
 	CHECK_INT(nomem(&x, &served_by), -ENOMEM);
 	/* refuses: dk_thread_init ENOMEM NO_MEMORY */

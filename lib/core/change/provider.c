@@ -71,13 +71,11 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core, stru
 
 	if (!prov)
 		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "prov");
-	/* the registry of a provider that is not registered may be freed, except the default one */
-	if (prov->registry && !READ_ONCE(prov->core))
+	/* the registry of a provider that is not registered may be freed, or not exist yet */
+	if (!READ_ONCE(prov->core))
 		return dkc_refuse(why, DK_WHY_UNREGISTERED, prov->name);
 	reg = dkc_registry_locked(prov->registry);
-	if (!reg)
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
-	*core = READ_ONCE(prov->core) ? dkc_provider_find(reg, prov) : NULL;
+	*core = dkc_provider_find(reg, prov);
 	if (*core && !(*core)->unregistering && !reg->shutdown)
 		return dkc_accept(why);
 	reason = reg->shutdown ? DK_WHY_SHUTDOWN :
