@@ -132,8 +132,8 @@ static inline u64 dkc_deadline(unsigned int ms)
 /*
  * Selects running calls of a provider by their functions. The first of @block, @backends and @any
  * that is set decides. If none is set, selects the calls of functions in the blocks that were
- * withdrawn before the wait began. The caller of dkc_wait() sets the members up to @deadline, and
- * may set @over.
+ * withdrawn before the wait began. The caller of dkc_wait() sets the members up to @deadline and, to
+ * continue an earlier wait, @over.
  */
 struct dkc_target {
 	const struct dkc_block *block;	/* select the functions of this block */
@@ -160,8 +160,9 @@ struct dkc_target {
 int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
 /*
  * Releases the lock, waits until no selected call is running, and takes the lock again. Fails with
- * -ETIMEDOUT at the deadline; @why then names a running call or, if none is found, @core. Frees
- * @core if it is unregistered and no other caller waits. Called after dkc_may_unregister().
+ * -ETIMEDOUT at the deadline; @why then names a running call or, if none is found, @core. If @core
+ * is unregistered and no other caller waits, dkc_registry_unlock_flush() will free it. Called after
+ * dkc_may_unregister().
  */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 	__must_hold(&core->reg->lock);
@@ -174,7 +175,7 @@ void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
  */
 bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
 			      char text[DK_NAME_MAX]);
-/* Ends a wait. The last waiter frees the drained blocks, and an unregistered provider. */
+/* Ends a wait. The last waiter frees the drained blocks, and removes an unregistered provider. */
 void dkc_wait_end(struct dkc_provider *core);
 
 /* device.c: returns the device in the next used slot after that of @number (0: begin), or NULL. */

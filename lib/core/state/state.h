@@ -63,7 +63,8 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /*
  * Called after hooks, counters or tracers were added or removed. Publishes other tables if needed.
- * @may_sleep is false after a removal, which must not wait for memory.
+ * @may_sleep is false after a removal: then nothing waits for memory, and calls take the slow path
+ * if there is none.
  */
 void dkc_change_watched(struct dk_registry *reg, bool may_sleep);
 /* Called when call tracers may have changed. */
