@@ -218,9 +218,10 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
  *
  * Compares the numbers and types of arguments and returns. Ignores names, default
  * values, alias sets and list sizes. A declared SymInt, SymFloat or SymBool also
- * matches an inferred int, float or bool, respectively. ScalarType, Layout,
- * MemoryFormat, QScheme, DeviceIndex and ConstQuantizerPtr count as int, Dimname as str,
- * and None as NoneType. See PyTorch's findSchemaDifferences(), and SEMANTICS 7.5 and 11.2.
+ * matches an inferred int, float or bool, respectively. DeviceIndex and ConstQuantizerPtr
+ * count as int, Dimname as str, and None as NoneType. ScalarType, Layout, MemoryFormat and
+ * QScheme are different types. See the use of PyTorch's findSchemaDifferences() in
+ * OperatorEntry, and SEMANTICS 7.5 and 11.2.
  *
  * Context: Userspace.
  * Return: 0 or -EPROTOTYPE.

@@ -65,11 +65,10 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	return dkc_accept(why);
 }
 
-/* Returns the name of a type in an inferred schema, in which for example enumerations are ints. */
+/* Returns the name by which PyTorch knows a type that has two. */
 static const char *real_name(const char *name)
 {
-	if (dkc_is_any_of(name, "ScalarType Layout MemoryFormat QScheme DeviceIndex "
-			  "ConstQuantizerPtr"))
+	if (dkc_is_any_of(name, "DeviceIndex ConstQuantizerPtr"))
 		return "int";
 	if (dkc_streq(name, "Dimname"))
 		return "str";

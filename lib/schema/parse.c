@@ -255,8 +255,24 @@ static bool begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* True for PyTorch's types, and for any name in lower case, which may be a type variable. */
-static bool is_known(const char *name)
+/*
+ * True if a type in lower case may be a type variable. In PyTorch, only its own operators have
+ * them. A schema without a namespace may be that of such an operator.
+ */
+static bool has_variables(const struct parser *p)
+{
+	const char *ns = p->text, *end;
+
+	while (is_space(*ns))
+		ns++;
+	for (end = ns; *end && *end != '(' && *end != ':';)
+		end++;
+	return *end != ':' ||
+	       ((begins(ns, "aten") || begins(ns, "prim")) && (ns[4] == ':' || is_space(ns[4])));
+}
+
+/* True for PyTorch's types, and for type variables. */
+static bool is_known(const struct parser *p, const char *name)
 {
 	unsigned int dots = 0;
 	const char *s;
@@ -266,8 +282,9 @@ static bool is_known(const char *name)
 	/* the class has a namespace and a name */
 	if (dots)
 		return dots == 4 && begins(name, "__torch__.torch.classes.");
-	return (*name >= 'a' && *name <= 'z' && !is_keyword(name)) ||
-	       dkc_is_any_of(name, "Tensor Generator Dimname ScalarType Layout "
+	return (*name >= 'a' && *name <= 'z' && !is_keyword(name) && has_variables(p)) ||
+	       dkc_is_any_of(name, "int float bool str complex "
+			     "Tensor Generator Dimname ScalarType Layout "
 			     "MemoryFormat Storage QScheme Quantizer ConstQuantizerPtr "
 			     "Device DeviceIndex Stream Scalar SymInt SymFloat SymBool "
 			     "None NoneType Capsule Any AnyClassType AnyEnumType");
@@ -292,7 +309,7 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 	if (is_generic((*t)->name) && take(p, "(")) {
 		(*t)->kind = DK_TYPE_GENERIC;
 		*opens = true;
-	} else if (!is_known((*t)->name)) {
+	} else if (!is_known(p, (*t)->name)) {
 		p->at = from;
 		return expected(p, "a known type");
 	}
@@ -312,14 +329,15 @@ static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kin
 	return 0;
 }
 
-/* Parses the alias sets, "[]" and "?" that follow a type. */
+/* Parses the alias sets, "[]" and "?" that follow a type. As in PyTorch, "??" is "?". */
 static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 {
 	int err = take_alias(p, *t);
 
 	while (!err) {
 		if (take(p, "?")) {
-			err = wrap_type(p, t, DK_TYPE_OPTIONAL, height);
+			if ((*t)->kind != DK_TYPE_OPTIONAL)
+				err = wrap_type(p, t, DK_TYPE_OPTIONAL, height);
 		} else if (take(p, "[")) {
 			u32 size = 0;
 
@@ -451,8 +469,9 @@ enum {
 	IS_INTEGER = 8,
 	IS_REAL = 16,
 	IS_IMAGINARY = 32,
-	IS_NUMBER_NAME = 64,
+	IS_NUMBER_NAME = 64,	/* of any type */
 	IS_ANY = 127,
+	IS_DTYPE = 128,		/* only of the type ScalarType */
 };
 
 /*
@@ -468,11 +487,15 @@ static unsigned int word_kind(const char *from, size_t len)
 		return IS_NONE;
 	if (dkc_is_any_of(word, "True False"))
 		return IS_BOOL;
-	return dkc_is_any_of(word, "strided Mean contiguous_format uint8 int8 int16 short "
-			     "int32 int int64 long float16 half float32 float float64 "
-			     "double bfloat16 bool complex complex32 chalf complex64 "
-			     "cfloat complex128 cdouble qint8 quint8 qint32") ?
-	       IS_NUMBER_NAME : 0;
+	if (dkc_is_any_of(word, "float complex long strided Mean contiguous_format"))
+		return IS_NUMBER_NAME;
+	return dkc_is_any_of(word, "uint8 uint16 uint32 uint64 uint1 uint2 uint3 uint4 uint5 uint6 "
+			     "uint7 int8 int16 short int32 int int64 int1 int2 int3 int4 int5 int6 "
+			     "int7 float16 half float32 float64 double bfloat16 float8_e5m2 "
+			     "float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz float8_e8m0fnu "
+			     "float4_e2m1fn_x2 bool complex32 chalf complex64 cfloat complex128 "
+			     "cdouble qint8 quint8 qint32 quint4x2 quint2x4 bits1x8 bits2x4 "
+			     "bits4x2 bits8 bits16") ? IS_DTYPE : 0;
 }
 
 static const char *skip_digits(const char *s)
@@ -554,10 +577,20 @@ static bool is_list_type(const struct dk_type *t)
 	       (is_integer_type(t->name) || dkc_is_any_of(t->name, "float bool complex"));
 }
 
-static int take_element(struct parser *p, const char *type)
+/* Returns IS_DTYPE if the names of element types are constants of a type, or 0. */
+static unsigned int dtypes_of(const struct dk_type *t)
 {
+	return t->kind == DK_TYPE_NAME && dkc_streq(t->name, "ScalarType") ? IS_DTYPE : 0;
+}
+
+/* Words are constants only in brackets. */
+static int take_element(struct parser *p, const struct dk_type *t, bool in_brackets)
+{
+	unsigned int words = in_brackets ? IS_NUMBER_NAME | dtypes_of(t) : 0;
+	const char *type = t->name;
+
 	if (is_integer_type(type))
-		return take_constant(p, IS_INTEGER | IS_NUMBER_NAME, "an integer");
+		return take_constant(p, IS_INTEGER | words, "an integer");
 	if (dkc_streq(type, "float"))
 		return take_constant(p, IS_INTEGER | IS_REAL, "a number");
 	if (dkc_streq(type, "bool"))
@@ -573,11 +606,11 @@ static int take_list(struct parser *p, const struct dk_type *t)
 	if (!is_list_type(t->first))
 		return invalid(p, "a list of this type cannot have a default value");
 	if (!take_joint(p, "["))
-		return t->size ? take_element(p, t->first->name) : expected(p, "\"[\"");
+		return t->size ? take_element(p, t->first, false) : expected(p, "\"[\"");
 	if (take_joint(p, "]"))
 		return 0;
 	for (;;) {
-		err = take_element(p, t->first->name);
+		err = take_element(p, t->first, true);
 		if (err)
 			return err;
 		if (!take(p, ","))
@@ -596,7 +629,7 @@ static int take_default(struct parser *p, const struct dk_type *t)
 	if (t->kind == DK_TYPE_LIST)
 		return take_list(p, t);
 	if (t->kind == DK_TYPE_OPTIONAL)
-		return take_constant(p, IS_ANY, "a value");
+		return take_constant(p, IS_ANY | dtypes_of(t->first), "a value");
 	if (t->kind != DK_TYPE_NAME)
 		return invalid(p, "this type cannot have a default value");
 	if (dkc_is_any_of(t->name, "Tensor Generator Quantizer"))
@@ -606,7 +639,7 @@ static int take_default(struct parser *p, const struct dk_type *t)
 	if (is_integer_type(t->name) ||
 	    dkc_is_any_of(t->name, "float bool str complex Scalar SymFloat SymBool "
 			  "Dimname"))
-		return take_constant(p, IS_ANY, "a value");
+		return take_constant(p, IS_ANY | dtypes_of(t), "a value");
 	return invalid(p, "this type cannot have a default value");
 }
 
