@@ -105,16 +105,19 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 
 /*
  * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL if
- * there is no such slot. A signal handler may run between any two instructions, and take a slot on
- * the fast or the slow path. So @limit is lowered first: then the fast path of a handler does not
- * take the slot. If its slow path takes the slot, cmpxchg_local() fails.
+ * there is no such slot. The slot at @top is not taken: if the caller is a signal handler, the
+ * interrupted dk__keep() may be about to reserve it.
+ *
+ * A signal handler may run between any two instructions, and take a slot on the fast or the slow
+ * path. So @limit is lowered first: then the fast path of a handler does not take the slot. If its
+ * slow path takes the slot, cmpxchg_local() fails.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
 	const void **slot = &dkc_gate_self->slots[GATE_SLOTS];
 	const void *taken = (const char *)reg + SLOT_REG;
 
-	while (--slot >= READ_ONCE(dk__self.top)) {
+	while (--slot > READ_ONCE(dk__self.top)) {
 		if (READ_ONCE(*slot))
 			continue;
 		if (READ_ONCE(dk__self.limit) > slot)
