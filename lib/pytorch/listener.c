@@ -140,17 +140,18 @@ static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 n
 	}
 }
 
+/* An event stays in the queue while it is reported: a child of fork() then reports it again. */
 static void report_queue(struct dkc_listeners *ls)
 {
 	struct dk_event event = { .size = sizeof(event) };
 	struct dkc_queued *q;
 
 	while ((q = ls->queue)) {
-		WRITE_ONCE(ls->queue, q->next);
 		event.kind = q->kind;
 		event.name = q->name;
 		event.key = q->key;
 		report(ls, &event, q->number, q->only);
+		WRITE_ONCE(ls->queue, q->next);
 		kvfree(q);
 	}
 }

@@ -224,7 +224,7 @@ static void fork_with_counters(void)
 DK_OP(fork_slow, "fork::slow", (struct dk_obj *x), (x), (x));
 DK_OP(fork_quick, "fork::quick", (struct dk_obj *x), (x), (x));
 
-static unsigned int num_notified;
+static unsigned int num_notified, num_later;
 
 static void on_event(struct dk_listener *l, const struct dk_event *event)
 {
@@ -233,7 +233,13 @@ static void on_event(struct dk_listener *l, const struct dk_event *event)
 		t_stay(&inside);
 }
 
+static void on_event_later(struct dk_listener *l, const struct dk_event *event)
+{
+	num_later++;
+}
+
 static struct dk_listener listener = { .size = sizeof(listener), .notify = on_event };
+static struct dk_listener later = { .size = sizeof(later), .notify = on_event_later };
 static struct dk_provider notifier = DK_PROVIDER("notifier");
 
 static void *define_and_notify(void *data)
@@ -245,7 +251,7 @@ static void *define_and_notify(void *data)
 
 /*
  * In the child no notification is going on, and no thread is in the listener. So the registry can
- * be freed.
+ * be freed. The other listener gets the event that was being reported.
  */
 static int child_during_a_notification(void)
 {
@@ -260,9 +266,12 @@ static int child_during_a_notification(void)
 	num_notified = 0;
 	if (dk_op_define(&notifier, &fork_quick_op, 0, NULL) || num_notified != 1)
 		return 3;
-	if (dk_listener_unregister(&listener) || dk_provider_unregister(&notifier))
+	if (num_later != 3)
 		return 4;
-	return dk_registry_free(reg, NULL) ? 5 : 0;
+	if (dk_listener_unregister(&listener) || dk_listener_unregister(&later) ||
+	    dk_provider_unregister(&notifier))
+		return 5;
+	return dk_registry_free(reg, NULL) ? 6 : 0;
 }
 
 static void fork_during_a_notification(void)
@@ -274,7 +283,11 @@ static void fork_during_a_notification(void)
 		return;
 	notifier.registry = reg;
 	listener.registry = reg;
+	later.registry = reg;
 	CHECK_OK(dk_provider_register(&notifier, &t_why));
+	/* the listener that was registered last is notified first */
+	num_later = 0;
+	CHECK_OK(dk_listener_register(&later, &t_why));
 	CHECK_OK(dk_listener_register(&listener, &t_why));
 	inside = 0;
 	t_may_return = 0;
@@ -282,6 +295,8 @@ static void fork_during_a_notification(void)
 	t_await(&inside);
 	t_in_child(child_during_a_notification);
 	t_release_and_join(thread);
+	CHECK_INT(num_later, 1);
+	CHECK_OK(dk_listener_unregister(&later));
 	CHECK_OK(dk_listener_unregister(&listener));
 	CHECK_OK(dk_provider_unregister(&notifier));
 	CHECK_OK(dk_registry_free(reg, &t_why));
