@@ -147,6 +147,59 @@ libraries = [
 
 
 @needs_pytorch
+def test_names_that_pytorch_cannot_read(tmp_path):
+    """PyTorch registers an operator with any name, but prints only those made of identifiers. Such
+    an operator is reported, and does not disturb answers about others. It is the first one that
+    is read for fallbacks."""
+    path = tmp_path / "unreadable.py"
+    path.write_text("""
+from torch.library import Library
+libraries = [Library("_-lib", "DEF"), Library("mine", "DEF")]
+for library in libraries:
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: x, "CPU")
+""")
+    load = ["--load", str(path)]
+    why = "PyTorch's own functions cannot read this operator's name: _-lib::f; use only letters, " \
+        "digits and _ in names\n"
+    status, out, err = command("check", "--only", "*::f", *load)
+    assert (status, err) == (1, "")
+    assert out.startswith(f"_-lib::f was not compared: {why}1 operator, ")
+    assert out.endswith(", 0 differences, 1 not compared\n")
+    status, out, err = command("missing", "cuda", "--only", "*::f", *load)
+    assert (status, err) == (0, "") and "1 operator\n" in out
+    assert f"\n\n_-lib::f was skipped: {why}\nmine::f\n" in out
+    page = tmp_path / "page.html"
+    status, out, err = command("missing", "cuda", "--only", "*::f", "--csv", "-", "--html",
+                               str(page), *load)
+    assert (status, err) == (0, f"dispatchkey.torch: note: _-lib::f was skipped: {why}")
+    assert len(out.splitlines()) == 2 and "<p>_-lib::f was skipped: PyTorch" in page.read_text()
+    for arguments in (["explain", "_-lib::f", "--on", "cpu"], ["export", "_-lib::f"]):
+        assert command(*arguments, *load) == (2, "", f"dispatchkey.torch: {why}")
+    for name in ("explain", "what-if", "export"):
+        status, out, err = command(name, "aten::mm", "--on", "cpu", *load)
+        assert (status, err) == (0, "") and out
+    status, out, err = command("watch", str(path))
+    assert (status, err) == (0, "")
+    assert "+ operator mine::f: " in out and out.endswith(f"\n_-lib::f was not compared: {why}")
+    assert program(f"""
+import sys, torch, dispatchkey.torch as dt
+dt._live.load({str(path)!r})
+x = torch.ones(1)
+try:
+    dt.explain(getattr(torch.ops, "_-lib").f, x)
+except dt._live.Error as e:
+    print(e)
+print(dt.explain(torch.ops.mine.f, x).operator)
+print([s.operator for found in (dt.check("*::f"), dt.missing("cpu", only="*::f"))
+       for s in found.skipped])
+with dt.watch() as found:
+    pass
+print(len(found), [s.operator for s in found.skipped])
+""") == f"{why}mine::f\n['_-lib::f', '_-lib::f']\n0 ['_-lib::f']\n"
+
+
+@needs_pytorch
 def test_functions_in_python():
     """PyTorch 1.13 and 2.6 print /dev/null as the place of Python functions; the explanation does
     not. PyTorch 2.14 prints the file and line that make the Library; this file is <string>."""

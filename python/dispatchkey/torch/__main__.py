@@ -300,7 +300,10 @@ def _missing(options: argparse.Namespace) -> int:
     if options.csv == options.html == "-":
         raise error(errno.EINVAL, '"-" can stand for only one file: --csv or --html')
     found = missing(options.backend, only=options.only, like=options.like, progress=_Progress())
-    if "-" not in (options.csv, options.html):
+    if "-" in (options.csv, options.html):
+        for note in found.notes:
+            tell(f"{NAME}: note: {note}")
+    else:
         say(str(found))
         shown = found.by(*(SERVED_BY if "all" in options.show else options.show))
         if shown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterator, Optional
 
 from .._error import Error
 from .._keys import Layout
@@ -37,16 +37,6 @@ class Difference:
             f"the rules give {self.rules}"
 
 
-class Skipped(NamedTuple):
-    """An operator that could not be compared, and the reason."""
-
-    operator: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.operator} was not compared: {self.reason}"
-
-
 @dataclass(frozen=True, repr=False)
 class Check:
     """PyTorch's tables, compared with the rules. print() writes the differences and a summary.
@@ -62,7 +52,7 @@ class Check:
     operators: int
     entries: int
     differences: tuple[Difference, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[_live.Skipped, ...] = ()
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -126,25 +116,25 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
     layout = _live.layout()
     names = _live.matching(only)
     found: list[Difference] = []
-    skipped: list[Skipped] = []
+    skipped: list[_live.Skipped] = []
     operators = entries = 0
     with _live.new_registry(layout) as registry:
         fallbacks: dict[str, _live.TableEntry] = {}
         for i, name in enumerate(names):
             if progress:
                 progress(i, len(names))
-            live = _live.Operator.read(name)
-            if not live.is_defined:
-                continue
-            new = {key: entry for key, entry in live.fallbacks(layout).items()
-                   if fallbacks.get(key) != entry}
-            _live.mirror_fallbacks(registry, new)
-            fallbacks.update(new)
             try:
+                live = _live.Operator.read(name)
+                if not live.is_defined:
+                    continue
+                new = {key: entry for key, entry in live.fallbacks(layout).items()
+                       if fallbacks.get(key) != entry}
+                _live.mirror_fallbacks(registry, new)
+                fallbacks.update(new)
                 found += differences(registry, live.mirror_functions(registry), live)
                 found += _stale_entries(live, layout)
             except Error as e:
-                skipped.append(Skipped(name, str(e)))
+                skipped.append(_live.Skipped(name, str(e)))
                 continue
             operators += 1
             entries += len(live.entries)

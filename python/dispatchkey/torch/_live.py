@@ -15,7 +15,7 @@ import threading
 import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple, Optional
 
 from .. import _abi
 from .._error import Error, did_you_mean, error, printable
@@ -317,6 +317,16 @@ def matching(pattern: str) -> list[str]:
     return names
 
 
+class Skipped(NamedTuple):
+    """An operator that an answer leaves out, and the reason."""
+
+    operator: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.operator} was not compared: {self.reason}"
+
+
 # Held while something is replaced that belongs to the whole process.
 lock = threading.RLock()
 
@@ -378,6 +388,15 @@ def entries_of(table: str) -> dict[str, TableEntry]:
             for m in found if m}
 
 
+def dump_of(name: str) -> Optional[str]:
+    """Return what _dispatch_dump() prints, "" for no operator; None if it cannot parse the name.
+
+    PyTorch registers an operator with any name, such as my-lib::f, but parses only identifiers.
+    """
+    dump: Optional[str] = _call(internal("_dispatch_dump"), name)
+    return dump
+
+
 @dataclass(frozen=True)
 class Operator:
     """The texts that PyTorch prints for one operator."""
@@ -389,11 +408,7 @@ class Operator:
     @classmethod
     def read(cls, name: str) -> "Operator":
         c_text(name, "the name of an operator")
-        try:
-            dump = internal("_dispatch_dump")(name)
-        except RuntimeError:
-            # the text does not have the form of a name
-            raise _unknown(name) from None
+        dump = dump_of(name)
         if not dump:
             raise _unknown(name)
         return cls(name, dump, internal("_dispatch_dump_table")(name))
@@ -528,7 +543,7 @@ def _read_fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
         left = keys - found.keys()
         if not left:
             break
-        table = dump_table(name)
+        table = _call(dump_table, name) or ""       # see dump_of()
         if any(f"\n{key}: " in table for key in left):
             found.update((key, entry) for key, entry in entries_of(table).items()
                          if key in left and entry.rule == "backend fallback")
@@ -568,7 +583,7 @@ def operator_name(written: str) -> str:
     if not found:
         return written
     name = f"{found[1]}::{found[2]}" + ("" if found[3] == "default" else f".{found[3]}")
-    return name if name != written and internal("_dispatch_dump")(name) else written
+    return name if name != written and dump_of(name) else written
 
 
 def _unknown(name: str) -> Exception:
@@ -579,12 +594,20 @@ def _unknown(name: str) -> Exception:
         names = operators()
     except ImportError:
         names = []
+    if name in names:
+        return unreadable(name)
     overloads = [n for n in names if n.split(".")[0] == name]
     if overloads:
         return error(errno.ENOENT, "PyTorch has this operator only with an overload",
                      "NO_OPERATOR", name, f"its overloads are {', '.join(overloads[:6])}")
     return error(errno.ENOENT, "PyTorch has no such operator", "NO_OPERATOR", name,
                  _hint(name, names))
+
+
+def unreadable(name: str) -> Error:
+    """Return the error for an operator whose name PyTorch's functions cannot parse."""
+    return error(errno.EINVAL, "PyTorch's own functions cannot read this operator's name",
+                 word=name, hint="use only letters, digits and _ in names")
 
 
 def _hint(name: str, names: list[str]) -> str:

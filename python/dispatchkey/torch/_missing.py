@@ -55,12 +55,14 @@ class Coverage:
     autograd  its autograd key
     version   of PyTorch
     served    each operator, sorted by name
+    skipped   the operators that PyTorch lists but cannot read; normally none
     """
 
     key: Key
     autograd: Key
     version: str
     served: tuple[Served, ...]
+    skipped: tuple[_live.Skipped, ...] = ()
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self.served)
@@ -81,10 +83,16 @@ class Coverage:
         return f"<Coverage of {self.key} in PyTorch {self.version}: " \
             f"{number_of(len(self), 'operator')}>"
 
+    @property
+    def notes(self) -> list[str]:
+        """A sentence for each operator that was skipped."""
+        return [f"{s.operator} was skipped: {s.reason}" for s in self.skipped]
+
     def _repr_html_(self) -> str:
         rows = [[n, what, SERVED_BY[what]] for what, n in self.counts.items()]
         return f"<p>{escape(repr(self)[1:-1])}</p>\n" + \
-            html_table(["number", "served by", "which"], rows)
+            html_table(["number", "served by", "which"], rows) + \
+            "".join(f"\n<p>{escape(note)}</p>" for note in self.notes)
 
     def __str__(self) -> str:
         counts = self.counts
@@ -96,7 +104,7 @@ class Coverage:
         if without:
             lines += ["", f"{len(without)} of them have no function at {self.autograd}: calls "
                       "with tensors that have this key fail."]
-        return "\n".join(lines)
+        return "\n".join(lines + ([""] if self.skipped else []) + self.notes)
 
     def csv(self) -> str:
         """Return CSV text with a heading and a line for each operator."""
@@ -116,6 +124,7 @@ class Coverage:
             f'<tr><td class="n">{n}</td><td><i class="{what}"></i> <a href="#" '
             f'data-by="{what}">{what}</a></td><td>{escape(SERVED_BY[what])}</td></tr>\n'
             for what, n in self.counts.items())
+        notes = "".join(f"<p>{escape(note)}</p>\n" for note in self.notes)
         rows = "".join(
             f'<tr data-by="{s.by}"><td title="{escape(s.schema)}">{escape(s.operator)}</td>'
             f'<td><i class="{s.by}"></i> {s.by}</td><td>{s.autograd}</td>'
@@ -124,7 +133,7 @@ class Coverage:
                 f"<title>{escape(title)}</title>\n{_STYLE}</head>\n<body>\n"
                 f"<h1>{escape(title)}</h1>\n"
                 f"<p>{number_of(len(self), 'operator')}, and what serves each:</p>\n"
-                f'<div class="bar">{bar}</div>\n<table>\n{summary}</table>\n'
+                f'<div class="bar">{bar}</div>\n<table>\n{summary}</table>\n{notes}'
                 f'<p><input id="word" placeholder="a word of the name" aria-label="a word of the '
                 f'name"> <a href="#" data-by="">all</a> <span id="shown"></span></p>\n'
                 f'<table id="operators">\n<thead><tr><th>operator</th><th>served by</th>'
@@ -226,11 +235,15 @@ def missing(backend: object, *, only: str = "*", like: object = None,
     other = backend_key(like, layout) if like is not None else None
     autograd = _autograd_of(key)
     names = _live.matching(only)
-    found = []
+    found, skipped = [], []
     for i, name in enumerate(names):
         if progress:
             progress(i, len(names))
-        live = _live.Operator.read(name)
+        try:
+            live = _live.Operator.read(name)
+        except Error as e:
+            skipped.append(_live.Skipped(name, str(e)))
+            continue
         entries = live.entries
         if not live.is_defined or other and other.name not in entries:
             continue
@@ -239,7 +252,7 @@ def missing(backend: object, *, only: str = "*", like: object = None,
                             _autograd_by(live, entries.get(autograd.name)), live.schema))
     if progress:
         progress(len(names), len(names))
-    return Coverage(key, autograd, str(_live.pytorch().__version__), tuple(found))
+    return Coverage(key, autograd, str(_live.pytorch().__version__), tuple(found), tuple(skipped))
 
 
 def lines_of(served: Sequence[Served]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Iterator
+from typing import Iterator, Optional
 
 from . import _live
 
@@ -61,14 +61,18 @@ def _of_fallbacks(entries: dict[str, _live.TableEntry]) -> Registrations:
 class _State:
     """The dumps of all operators, and the fallbacks."""
 
-    dumps: dict[str, str]
+    dumps: dict[str, Optional[str]]
     fallbacks: dict[str, _live.TableEntry]
 
     @classmethod
     def read(cls) -> _State:
-        dump = _live.internal("_dispatch_dump")
-        return cls({name: dump(name) for name in _live.operators()},
+        return cls({name: _live.dump_of(name) for name in _live.operators()},
                    _live.all_fallbacks(_live.layout()))
+
+    @property
+    def unreadable(self) -> list[str]:
+        """The names that PyTorch cannot parse."""
+        return [name for name, dump in self.dumps.items() if dump is None]
 
 
 def _difference(was: Registrations, now: Registrations) -> Iterator[Event]:
@@ -80,7 +84,7 @@ def _difference(was: Registrations, now: Registrations) -> Iterator[Event]:
 def _events(before: _State, after: _State) -> Iterator[Event]:
     yield from _difference(_of_fallbacks(before.fallbacks), _of_fallbacks(after.fallbacks))
     for name in sorted({*before.dumps, *after.dumps}):
-        was, now = before.dumps.get(name, ""), after.dumps.get(name, "")
+        was, now = before.dumps.get(name) or "", after.dumps.get(name) or ""
         if was != now:
             yield from _difference(_of_operator(name, was), _of_operator(name, now))
 
@@ -88,11 +92,13 @@ def _events(before: _State, after: _State) -> Iterator[Event]:
 class Watch:
     """The registrations made while the block of watch() ran. print() writes a line for each.
 
-    events  what was registered and unregistered; empty until the block has ended
+    events   what was registered and unregistered; empty until the block has ended
+    skipped  the operators that PyTorch lists but cannot read; normally none
     """
 
     def __init__(self) -> None:
         self.events: tuple[Event, ...] = ()
+        self.skipped: tuple[_live.Skipped, ...] = ()
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
@@ -104,7 +110,7 @@ class Watch:
         return f"<Watch, {len(self)} events>"
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.events)) or "nothing was registered"
+        return "\n".join(map(str, (*self.events, *self.skipped))) or "nothing was registered"
 
 
 @contextmanager
@@ -120,4 +126,7 @@ def watch() -> Iterator[Watch]:
     try:
         yield found
     finally:
-        found.events = tuple(_events(before, _State.read()))
+        after = _State.read()
+        found.events = tuple(_events(before, after))
+        found.skipped = tuple(_live.Skipped(name, str(_live.unreadable(name)))
+                              for name in sorted({*before.unreadable, *after.unreadable}))
