@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import numbers
 import struct
-from typing import Any, Callable, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
 from . import _abi
 from ._error import from_diag, new_diag
@@ -86,20 +86,50 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real)
 
 
-# The values of a type that C gets as a pointer, as in PyTorch. A type that is not listed takes any
-# value.
-_FITS: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "int": ("an int", _is_int), "SymInt": ("an int", _is_int),
-    "float": ("a float", _is_real), "SymFloat": ("a float", _is_real),
-    "bool": ("a bool", lambda value: isinstance(value, bool)),
-    "SymBool": ("a bool", lambda value: isinstance(value, bool)),
-    "Scalar": ("a number", _is_number), "complex": ("a number", _is_number),
-    "str": ("a str", lambda value: isinstance(value, str)),
+def _int_of(value: Any, what: str, end: int = 2**63) -> int:
+    number = int(value)
+    if not -2**63 <= number < end:
+        raise OverflowError(f"{what}: the number does not fit into 64 bits")
+    return number
+
+
+def _float_of(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise OverflowError(f"{what}: the number does not fit into a float") from None
+
+
+def _check_complex(value: Any, what: str) -> None:
+    if _is_real(value):
+        _float_of(value, what)
+
+
+def _check_scalar(value: Any, what: str) -> None:
+    if _is_int(value):
+        _int_of(value, what, 2**64)     # in PyTorch, a Scalar can also be an unsigned number
+    else:
+        _check_complex(value, what)
+
+
+# The values of a type that C gets as a pointer, as in PyTorch, and a function that raises an error
+# if a number is too large. A type that is not listed takes any value.
+_FITS: dict[str, tuple[str, Callable[[object], bool], Optional[Callable[[Any, str], object]]]] = {
+    "int": ("an int", _is_int, _int_of), "SymInt": ("an int", _is_int, _int_of),
+    "float": ("a float", _is_real, _float_of), "SymFloat": ("a float", _is_real, _float_of),
+    "bool": ("a bool", lambda value: isinstance(value, bool), None),
+    "SymBool": ("a bool", lambda value: isinstance(value, bool), None),
+    "Scalar": ("a number", _is_number, _check_scalar),
+    "complex": ("a number", _is_number, _check_complex),
+    "str": ("a str", lambda value: isinstance(value, str), None),
 }
 
 
 def _check(kind: str, value: Any, what: str) -> None:
-    """Raise TypeError if a value does not fit a type, such as Scalar, int? or int[2]."""
+    """Raise TypeError if a value does not fit a type, such as Scalar, int? or int[2].
+
+    Raise OverflowError if a number is too large.
+    """
     if kind.endswith("?"):
         if value is not None:
             _check(kind[:-1], value, what)
@@ -113,8 +143,12 @@ def _check(kind: str, value: Any, what: str) -> None:
             _check(item, value, what)
         elif item in _FITS or item[-1] in "]?":
             raise TypeError(f"{what}: expected a list, not {type(value).__name__}")
-    elif kind in _FITS and not _FITS[kind][1](value):
-        raise TypeError(f"{what}: expected {_FITS[kind][0]}, not {type(value).__name__}")
+    elif kind in _FITS:
+        name, is_fit, check_range = _FITS[kind]
+        if not is_fit(value):
+            raise TypeError(f"{what}: expected {name}, not {type(value).__name__}")
+        if check_range:
+            check_range(value, what)
 
 
 class Packer:
@@ -146,7 +180,7 @@ class Packer:
     def _check(argument: Argument, value: Any, what: str) -> None:
         try:
             _check(argument.type, value, what)
-        except TypeError:
+        except (TypeError, OverflowError):
             if not argument._is_default(value):
                 raise
 
@@ -179,9 +213,7 @@ class Packer:
     def _pack_int(out: _abi.dk_value, value: Any, what: str) -> None:
         if not isinstance(value, int):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")
-        if not -2**63 <= value < 2**63:
-            raise OverflowError(f"{what}: the number does not fit into 64 bits")
-        out.i = value
+        out.i = _int_of(value, what)
 
     @staticmethod
     def _pack_bool(out: _abi.dk_value, value: Any, what: str) -> None:
@@ -191,11 +223,7 @@ class Packer:
     def _pack_double(out: _abi.dk_value, value: Any, what: str) -> None:
         if not isinstance(value, (int, float)):
             raise TypeError(f"{what}: expected a float, not {type(value).__name__}")
-        try:
-            number = float(value)
-        except OverflowError:
-            raise OverflowError(f"{what}: the number does not fit into a float") from None
-        out.bits = struct.unpack("<Q", struct.pack("<d", number))[0]
+        out.bits = struct.unpack("<Q", struct.pack("<d", _float_of(value, what)))[0]
 
     def _pack_string(self, out: _abi.dk_value, value: Any, what: str) -> None:
         if value is None:

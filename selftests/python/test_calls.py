@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import weakref
+from fractions import Fraction
 
 import pytest
 
@@ -71,7 +72,8 @@ def test_wrong_arguments(registry, schema, args, why):
 
 
 @pytest.mark.parametrize("kind, values", [
-    ("Scalar", (1, True, 1.5, 1j)), ("Scalar?", (None, 1)), ("int?", (1, True, None)),
+    ("Scalar", (1, True, 1.5, 1j, -2 ** 63, 2 ** 64 - 1)), ("Scalar?", (None, 1)),
+    ("int?", (1, True, None, -2 ** 63, 2 ** 63 - 1)),
     ("int[]", ([1, True], (1,), [])), ("int[2]", (1, [1, 2, 3])), ("int[2]?", (None, 1, [1])),
     ("float?", (1, 1.5, None)), ("float[]", ([1, 1.5],)), ("float[2]", (1.5, [1, 2])),
     ("bool[]", ([True],)), ("str[]", (["a"],)), ("complex?", (1, 1.5, 1j, None)),
@@ -111,11 +113,23 @@ def test_names_of_enumerators(registry):
 
 @pytest.mark.parametrize("kind, base, exponent, size", [
     ("int", 2, 63, "64 bits"), ("int", 10, 5000, "64 bits"), ("float", 10, 400, "a float"),
-    ("float", -10, 5000, "a float")])
+    ("float", -10, 5000, "a float"), ("int?", 2, 63, "64 bits"), ("SymInt?", -2, 65, "64 bits"),
+    ("int[2]", 2, 70, "64 bits"), ("Scalar", 2, 64, "64 bits"), ("Scalar?", -2, 65, "64 bits"),
+    ("float?", 10, 400, "a float"), ("SymFloat?", 10, 400, "a float"),
+    ("complex", 10, 400, "a float")])
 def test_a_number_that_is_too_large(registry, kind, base, exponent, size):
     registry.define(f"t::number({kind} n) -> ()")
     with pytest.raises(OverflowError, match=rf"t::number\(\): argument 'n': .* fit into {size}$"):
         registry.call("t::number", base ** exponent)
+
+
+@pytest.mark.parametrize("kind, base, exponent, size", [
+    ("int[]", 2, 70, "64 bits"), ("int?[]", 2, 63, "64 bits"), ("Scalar[]", 2, 70, "64 bits"),
+    ("float[]", 10, 400, "a float"), ("float[]?", Fraction(10), 400, "a float")])
+def test_a_number_in_a_list_that_is_too_large(registry, kind, base, exponent, size):
+    registry.define(f"t::number({kind} n) -> ()")
+    with pytest.raises(OverflowError, match=rf"t::number\(\): argument 'n'\[1\]: .* into {size}$"):
+        registry.call("t::number", [1, base ** exponent])
 
 
 def test_object_without_init(registry):
