@@ -54,6 +54,9 @@ class Object:
         return f"<{type(self).__name__} {self.keys}>"
 
 
+_OBJECT = "a dispatchkey.Object or KeySet"
+
+
 def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
     """Return the struct dk_obj of an object, or a new one with a set of keys."""
     if isinstance(value, Object):
@@ -67,8 +70,7 @@ def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
     if isinstance(value, KeySet):
         keys = KeySet(value, layout=layout)
         return _abi.dk_obj(ks=_abi.dk_keyset(keys.bits))
-    raise TypeError(f"{what}: expected a dispatchkey.Object or KeySet, "
-                    f"not {type(value).__name__}")
+    raise TypeError(f"{what}: expected {_OBJECT}, not {type(value).__name__}")
 
 
 _C_VALUES = (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData)
@@ -151,6 +153,11 @@ def _check(kind: str, value: Any, what: str) -> None:
             check_range(value, what)
 
 
+# The kinds of arguments that take None only if their type is optional.
+_NOT_NONE = {_abi.DK_ARG_GENERATOR: _OBJECT, _abi.DK_ARG_LIST: "a list of objects",
+             _abi.DK_ARG_STRING: "a str"}
+
+
 class Packer:
     """Fills the argument struct of a call from Python values."""
 
@@ -166,6 +173,7 @@ class Packer:
             kind = packed[i].kind = self._decl.param[i].kind
             what = f"{self._schema.full_name}(): argument '{argument.name}'"
             if not argument._takes_name(value):      # C does not use an enumerator's name
+                self._check_none(argument, kind, value, what)
                 if kind == _abi.DK_ARG_POINTER and not isinstance(value, _C_VALUES):
                     self._check(argument, value, what)
                 getattr(self, "_pack_" + _KINDS[kind])(packed[i], value, what)
@@ -183,6 +191,18 @@ class Packer:
         except (TypeError, OverflowError):
             if not argument._is_default(value):
                 raise
+
+    @staticmethod
+    def _check_none(argument: Argument, kind: int, value: Any, what: str) -> None:
+        """Refuse None as PyTorch does. PyTorch takes it for a Tensor, but not in a list of them."""
+        if kind not in _NOT_NONE or argument.type.endswith("?") or argument._is_default(value):
+            return
+        if value is None:
+            raise TypeError(f"{what}: expected {_NOT_NONE[kind]}, not NoneType")
+        if kind == _abi.DK_ARG_LIST and "?" not in argument.type:
+            for i, item in enumerate(value if isinstance(value, (list, tuple)) else ()):
+                if item is None:
+                    raise TypeError(f"{what}[{i}]: expected {_OBJECT}, not NoneType")
 
     def _pointer(self, value: Any, what: str) -> Any:
         obj = object_of(value, self._layout, what)
@@ -211,7 +231,7 @@ class Packer:
 
     @staticmethod
     def _pack_int(out: _abi.dk_value, value: Any, what: str) -> None:
-        if not isinstance(value, int):
+        if not _is_int(value):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")
         out.i = _int_of(value, what)
 
@@ -221,7 +241,7 @@ class Packer:
 
     @staticmethod
     def _pack_double(out: _abi.dk_value, value: Any, what: str) -> None:
-        if not isinstance(value, (int, float)):
+        if not _is_real(value):
             raise TypeError(f"{what}: expected a float, not {type(value).__name__}")
         out.bits = struct.unpack("<Q", struct.pack("<d", _float_of(value, what)))[0]
 

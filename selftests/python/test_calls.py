@@ -4,6 +4,7 @@ import copy
 import ctypes
 import errno
 import gc
+import numbers
 import os
 import sys
 import threading
@@ -20,7 +21,7 @@ from dispatchkey import Key, KeySet
 
 def test_arguments_arrive():
     with dk.Registry() as registry:
-        registry.define("t::all(Tensor a, Tensor[] b, int c, float d, bool e, str s, *, "
+        registry.define("t::all(Tensor a, Tensor?[] b, int c, float d, bool e, str s, *, "
                         "Tensor? f=None, int[]? g=None, Generator? h=None) -> Tensor")
         seen = []
         registry.impl("t::all", "CPU", lambda *args: seen.append(args))
@@ -44,12 +45,18 @@ def test_arguments_named_as_those_of_the_methods(registry, cpu):
     ("Tensor a", (5,), "argument 'a': expected a dispatchkey.Object or KeySet, not int"),
     ("Tensor[] a", (dk.Object("CPU"),), "argument 'a': expected a list of objects, not Object"),
     ("Tensor[] a", ([1],), r"argument 'a'\[0\]: expected a dispatchkey.Object or KeySet, not int"),
+    ("Tensor[] a", (None,), "argument 'a': expected a list of objects, not NoneType"),
+    ("Tensor?[] a", (None,), "argument 'a': expected a list of objects, not NoneType"),
+    ("Tensor(a!)[] a", ([KeySet("CPU"), None],),
+     r"argument 'a'\[1\]: expected a dispatchkey.Object or KeySet, not NoneType"),
+    ("Generator a", (None,), "argument 'a': expected a dispatchkey.Object or KeySet, not NoneType"),
     ("int a", (1.5,), "argument 'a': expected an int, not float"),
     ("int a", ("x",), "argument 'a': expected an int, not str"),
     ("int a=Mean", ("Mena",), "argument 'a': expected an int, not str"),
     ("bool a", (1,), "argument 'a': expected True or False, not int"),
     ("float a", ("x",), "argument 'a': expected a float, not str"),
     ("str a", (1,), "argument 'a': expected a str, not int"),
+    ("str a", (None,), "argument 'a': expected a str, not NoneType"),
     ("Scalar a", ("x",), "argument 'a': expected a number, not str"),
     ("Scalar a", (None,), "argument 'a': expected a number, not NoneType"),
     ("int? a", (1.5,), "argument 'a': expected an int, not float"),
@@ -71,6 +78,27 @@ def test_wrong_arguments(registry, schema, args, why):
         registry.call("t::wrong", *args)
 
 
+class Number:
+    """A number that is no int and no float, like those of NumPy."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __int__(self):
+        return int(self.number)
+
+    def __float__(self):
+        return float(self.number)
+
+
+class Integer(Number):
+    pass
+
+
+numbers.Real.register(Number)
+numbers.Integral.register(Integer)
+
+
 @pytest.mark.parametrize("kind, values", [
     ("Scalar", (1, True, 1.5, 1j, -2 ** 63, 2 ** 64 - 1)), ("Scalar?", (None, 1)),
     ("int?", (1, True, None, -2 ** 63, 2 ** 63 - 1)),
@@ -79,6 +107,9 @@ def test_wrong_arguments(registry, schema, args, why):
     ("bool[]", ([True],)), ("str[]", (["a"],)), ("complex?", (1, 1.5, 1j, None)),
     ("Scalar[]", ([1, 1.5, 1j],)), ("int?[]", ([1, None],)), ("Tensor[]?", (None, [1])),
     ("Device?", ("cpu", None)), ("int[]", (ctypes.c_int(5),)), ("Dict(str, int)", ({"a": 1},)),
+    ("int", (Integer(1),)), ("SymInt", (Integer(1),)), ("int?", (Integer(1),)),
+    ("float", (Integer(1), Number(1.5))), ("float[]", ([Integer(1), Number(1.5)],)),
+    ("Tensor", (None,)), ("Tensor?[]", ([None],)), ("str?", (None, "a")), ("Generator?", (None,)),
 ])
 def test_values_that_fit(registry, cpu, kind, values):
     registry.define(f"t::fits(Tensor x, {kind} a) -> ()")
@@ -94,9 +125,9 @@ def test_a_default_with_leading_zeros(registry, cpu):
 
 
 def test_a_default_need_not_fit(registry, cpu):
-    registry.define('t::default(Tensor x, int? a="text", *, int[1] b=[Mean]) -> ()')
-    registry.impl("t::default", "CPU", lambda x, a, b: (a, b))
-    assert registry.call("t::default", cpu) == ("text", "[Mean]")
+    registry.define('t::default(Tensor x, int? a="text", *, int[1] b=[Mean], str c=None) -> ()')
+    registry.impl("t::default", "CPU", lambda x, a, b, c: (a, b, c))
+    assert registry.call("t::default", cpu) == ("text", "[Mean]", None)
 
 
 def test_names_of_enumerators(registry):
