@@ -240,6 +240,8 @@ def test_ambiguous():
         registry.impl("t::f", "FPGA", f)
         route = registry.route("t::f", "FPGA, AutogradOther")
         assert route.error == errno.ENOTUNIQ
+        entry = registry.table("t::f")["AutogradOther"]
+        assert entry.is_ambiguous and not entry
         with pytest.raises(dk.NotServed, match="AutogradOther"):
             registry.call("t::f", KeySet("FPGA, AutogradOther"), None)
 
