@@ -477,6 +477,27 @@ print(len(calls) > 2000 / {every})
 
 
 @needs_pytorch
+def test_transcripts_of_functions_with_confusing_labels(tmp_path):
+    """PyTorch registers functions with any text as their place, even with a word that dkctl replay
+    prints instead of a function."""
+    path, words = str(tmp_path / "x.dkt"), ("missing", "ambiguous", "fallthrough")
+    assert program(f"""
+import torch, dispatchkey.torch as dt
+libraries, calls = [], []
+for word in {words}:
+    libraries.append(torch._C._dispatch_library("DEF", word, ""))
+    libraries[-1].define("f(Tensor a) -> Tensor")
+    libraries[-1].impl_t_t("f", "CPU", word)
+    calls.append(dt.explain_keys(f"{{word}}::f", [dt._words.keyset_of("cpu", dt.layout())]))
+    print(calls[-1].hops[-1].why.route.entry)
+with open({path!r}, "w") as f:
+    f.write(dt.transcript(*calls))
+""") == "".join(f'"{word}" of PyTorch [kernel]\n' for word in words)
+    status, text = replayed(path)
+    assert status == 0 and text.endswith("every answer is right\n"), text
+
+
+@needs_pytorch
 def test_operators_without_tensors(tmp_path):
     """A call without tensors and its redispatches are routed by the local state."""
     assert program(f"""

@@ -340,6 +340,8 @@ def new_registry(of: Layout) -> Registry:
 
 LABEL_MAX = _abi.NAME_MAX - 1
 PYTHON_FUNCTION = "a Python function"
+# Words that dkctl replay prints instead of a label, and so refuses as labels.
+_ANSWERS = ("missing", "ambiguous", "fallthrough")
 _OF_COMPILER = re.compile(r"\.(c|cc|cpp|cu|cuh|cxx|h|hh|hip|hpp|hxx|inc|inl|ipp|m|mm):\d+$", re.I)
 
 
@@ -352,6 +354,8 @@ def label(text: str) -> str:
     where = text.replace("registered at ", "")
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
         return PYTHON_FUNCTION
+    if where in _ANSWERS:
+        return f'"{where}"'
     return end_of(printable(where.replace(" ", "_")), LABEL_MAX) or "unknown"
 
 
