@@ -54,7 +54,9 @@ struct dk_event {
  * @registry: the registry to listen to, NULL for the default one
  * @notify: the function. Called in process context, with no registry lock held, for
  *	one event at a time. It may register and unregister anything except the
- *	listener itself; events that it causes are delivered after it returns. It
+ *	listener itself; events that it causes are delivered after it returns. The
+ *	thread may be another than the one that made the change, and inside a call:
+ *	then unregistering the provider of this call fails with -EDEADLK. The function
  *	must return normally, not by longjmp() or an exception. Cancellation of its
  *	thread is deferred until all events are delivered
  * @priv: for the owner of the listener
