@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define SLOTS	64	/* of a thread: lib/thread.h */
@@ -71,19 +70,14 @@ static bool is_fast_again(void)
 	return CHECK_INT(num_fast(1), 1) && CHECK(num_fast(SLOTS) >= SLOTS - 1);
 }
 
-static unsigned int num_inside_of(struct dk_provider *p)
+static unsigned int num_inside(void)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 	unsigned int n = 0;
 
-	while (!dk_provider_inside(p, n, &in))
+	while (!dk_provider_inside(&prov, n, &in))
 		n++;
 	return n;
-}
-
-static unsigned int num_inside(void)
-{
-	return num_inside_of(&prov);
 }
 
 static void teardown(void)
@@ -254,75 +248,6 @@ static void frames_within_calls_and_a_signal_handler(void)
 	CHECK_INT(num_compared, 1);
 	CHECK_OK(sigaction(SIGUSR1, &old, NULL));
 }
-
-/* ---- a signal between any two instructions ------------------------------------------ */
-
-#if defined(__x86_64__) && !defined(DKC_TSAN)
-#define TRAP_FLAG	0x100	/* SIGTRAP after each instruction */
-
-static volatile int instructions;	/* until the handler enters a call; negative: steps end */
-static volatile bool has_entered;
-
-/*
- * SIGUSR1 begins single steps. The handler of each step may enter the call. Then, or if
- * @instructions is negative, the steps end. They must not go on in functions that block signals.
- */
-static void take_step(int sig, siginfo_t *info, void *context)
-{
-	greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
-	const struct dk_obj *const objs[] = { &cpu };
-
-	if (sig == SIGTRAP && instructions-- == 0)
-		has_entered = CHECK_OK(dk_call_enter_key(&frames[SLOTS], other_handle, &other_op,
-							 &dk_local_default, DK_CPU, objs, 1));
-	*flags = instructions < 0 ? *flags & ~TRAP_FLAG : *flags | TRAP_FLAG;
-}
-
-/* Makes a call, in which the handler enters another one. Returns false if the call is too short. */
-static bool interrupted_after(int n)
-{
-	int fast = 0;
-	bool in_call;
-
-	num_fast(1);		/* the first one may take the slow path, which blocks signals */
-	has_entered = false;
-	instructions = n;
-	raise(SIGUSR1);
-	dive_at(op, &dk_local_default, &cpu, 1, &fast);
-	in_call = has_entered;
-	instructions = -1;
-	CHECK_INT(num_inside_of(&elsewhere), has_entered);
-	if (has_entered)
-		dk_call_leave(&frames[SLOTS]);
-	return in_call;
-}
-
-/* Only one slot is free. The interrupted call and that of the handler must not both use it. */
-static void handler_enters_a_call_at_any_instruction(void)
-{
-	struct sigaction user, trap, act = { .sa_sigaction = take_step, .sa_flags = SA_SIGINFO };
-	int i, n = 0;
-
-	setup();
-	for (i = 0; i < SLOTS - 1; i++)
-		enter(i);
-	CHECK_INT(num_fast(1), 1);
-	CHECK_OK(sigaction(SIGUSR1, &act, &user));
-	CHECK_OK(sigaction(SIGTRAP, &act, &trap));
-	while (interrupted_after(n))
-		n++;
-	CHECK(n > 20);
-	CHECK_OK(sigaction(SIGTRAP, &trap, NULL));
-	CHECK_OK(sigaction(SIGUSR1, &user, NULL));
-	while (i--)
-		dk_call_leave(&frames[i]);
-}
-#else
-static void handler_enters_a_call_at_any_instruction(void)
-{
-	t_skip("single steps need an x86-64, and no ThreadSanitizer");
-}
-#endif
 
 /* ---- a thread that ends inside ----------------------------------------------------- */
 
@@ -754,7 +679,6 @@ T_SUITE(fast_path,
 	T(calls_deeper_than_the_slots),
 	T(frames_left_in_any_order),
 	T(frames_within_calls_and_a_signal_handler),
-	T(handler_enters_a_call_at_any_instruction),
 	T(thread_ends_inside_a_function),
 	T(signal_handler_ends_the_thread),
 	T(long_call_keeps_one_table),

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define SIGNALS		1500
@@ -255,6 +256,126 @@ static void memory_is_managed_without_the_lock_of_calls(void)
 	CHECK_OK(dk_provider_unregister(&host));
 }
 
+/* ---- a handler between any two instructions --------------------------------------------- */
+
+DK_OP(stepped, "signals::stepped", (struct dk_obj *x, bool *fast), (x, fast), (x));
+DK_OP(kept, "signals::kept", (struct dk_obj *x), (x), (x));
+
+#if defined(__x86_64__) && !defined(DKC_TSAN)
+#define SLOTS		64	/* of a thread: lib/thread.h */
+#define TRAP_FLAG	0x100	/* SIGTRAP after each instruction */
+
+static struct dk_provider guest = DK_PROVIDER("guest");
+static struct dk_frame frames[SLOTS];
+static volatile int instructions;	/* until the handler enters a call; negative: steps end */
+static volatile bool has_entered;
+
+static int stepped_here(struct dk_call *c, struct dk_obj *x, bool *fast)
+{
+	*fast = !dk_call_frame(c);
+	return 0;
+}
+
+static int kept_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl stepped_impls[] = {
+	DK_IMPL(stepped, DK_COMPOSITE_EXPLICIT_AUTOGRAD, stepped_here),
+};
+
+static const struct dk_impl kept_impls[] = { DK_IMPL(kept, DK_CPU, kept_here) };
+
+/*
+ * SIGUSR1 begins single steps. The handler of each step may enter the call. Then, or if
+ * @instructions is negative, the steps end. They must not go on in functions that block signals.
+ */
+static void take_step(int sig, siginfo_t *info, void *context)
+{
+	greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+
+	if (sig == SIGTRAP && instructions-- == 0)
+		has_entered = CHECK_OK(dk_call_enter_key(&frames[0], NULL, &kept_op,
+							 &dk_local_default, DK_CPU, objs, 1));
+	*flags = instructions < 0 ? *flags & ~TRAP_FLAG : *flags | TRAP_FLAG;
+}
+
+/* A call on the slow path may block signals. */
+static bool is_fast(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	bool fast = false;
+
+	/* the first one may still be slow */
+	CHECK_OK(stepped(&x, &fast));
+	CHECK_OK(stepped(&x, &fast));
+	return fast;
+}
+
+/* Makes a call, in which the handler enters another one. Returns false if the call is too short. */
+static bool interrupted_after(int n)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_inside in = { .size = sizeof(in) };
+	bool fast, in_call;
+
+	if (!CHECK(is_fast()))
+		return false;
+	has_entered = false;
+	instructions = n;
+	raise(SIGUSR1);
+	stepped(&x, &fast);
+	in_call = has_entered;
+	instructions = -1;
+	CHECK_INT(dk_provider_inside(&guest, 0, &in), has_entered ? 0 : -ENOENT);
+	if (has_entered)
+		dk_call_leave(&frames[0]);
+	return in_call;
+}
+
+/* Only one slot is free. The interrupted call and that of the handler must not both use it. */
+static void handler_enters_a_call_at_any_instruction(void)
+{
+	struct sigaction user, trap, act = { .sa_sigaction = take_step, .sa_flags = SA_SIGINFO };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	int i, n = 0;
+
+	t_register(&host);
+	t_register(&guest);
+	CHECK_OK(dk_op_define(&host, &stepped_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &kept_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&host, stepped_impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&guest, kept_impls, 1, &t_why));
+	if (is_fast()) {
+		for (i = 1; i < SLOTS; i++)
+			CHECK_OK(dk_call_enter(&frames[i], &stepped_op, &dk_local_default, objs, 1));
+		CHECK_OK(sigaction(SIGUSR1, &act, &user));
+		CHECK_OK(sigaction(SIGTRAP, &act, &trap));
+		while (interrupted_after(n))
+			n++;
+		CHECK(n > 20);
+		CHECK_OK(sigaction(SIGTRAP, &trap, NULL));
+		CHECK_OK(sigaction(SIGUSR1, &user, NULL));
+		while (--i)
+			dk_call_leave(&frames[i]);
+	} else {
+		t_skip("no call takes the fast path");
+	}
+	t_unregister(&guest);
+	t_unregister(&host);
+}
+#else
+static void handler_enters_a_call_at_any_instruction(void)
+{
+	t_skip("single steps need an x86-64, and no ThreadSanitizer");
+}
+#endif
+
 T_SUITE(signals,
 	T(handlers_call_at_any_moment),
+	T(handler_enters_a_call_at_any_instruction),
 	T(memory_is_managed_without_the_lock_of_calls));
