@@ -2,8 +2,8 @@
 /*
  * Waits for grace periods with a deadline, in userspace. liburcu 0.13 has no function to poll a
  * grace period, so a helper thread waits for the grace period. The helper and the provider share a
- * struct dkc_grace_thread, which is freed by the one that uses it last. In a child of fork() the
- * helper does not exist.
+ * struct dkc_grace_thread, which is freed by the one that uses it last. A child of fork() starts
+ * another helper, because that of the parent does not exist there.
  */
 
 #include "private.h"
@@ -82,8 +82,9 @@ bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
 		over = __atomic_load_n(&t->over, __ATOMIC_ACQUIRE);
 		if (over || (deadline && dkc_now() >= deadline))
 			break;
-		/* the grace period was begun in the parent; its helper does not exist here */
-		if (t->forks != dkc_num_forks()) {
+		if (t->forks != dkc_num_forks() && grace_start(t)) {
+			/* without memory for a helper, the deadline does not hold */
+			t->owners = 1;
 			synchronize_rcu();
 			t->over = true;
 		} else {
