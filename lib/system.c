@@ -38,16 +38,17 @@ void dkc_notice_wait(const char *prov, const char *call)
 	dkc_cancel_on(cancel);
 }
 
-/* May run in a signal handler, so it does not use stdio. */
+/* May run in a signal handler, so it does not use stdio, and keeps errno. */
 void dkc_write_stderr(const char *text, size_t len)
 {
-	int cancel;
+	int cancel, err = errno;
 
 	/* a cancelled thread would keep the locks that it holds */
 	dkc_cancel_off(&cancel);
 	while (len && write(STDERR_FILENO, text, len) < 0 && errno == EINTR)
 		;
 	dkc_cancel_on(cancel);
+	errno = err;
 }
 
 void dkc_misuse(const char *op, const char *text)

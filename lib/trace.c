@@ -29,7 +29,6 @@ static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 	struct dk_hook_info shown = *info;
 	char line[1024];
 	size_t len = dk_trace_line(&shown, line, sizeof(line));
-	int err = errno;
 
 	(void)h;
 	if (len >= sizeof(line)) {
@@ -38,7 +37,6 @@ static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 	}
 	line[len] = '\n';
 	dkc_write_stderr(line, len + 1);
-	errno = err;
 }
 
 static void read_environment(void)

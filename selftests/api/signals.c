@@ -375,7 +375,29 @@ static void handler_enters_a_call_at_any_instruction(void)
 }
 #endif
 
+/* ---- errno --------------------------------------------------------------------------- */
+
+/* A handler may make a mistake, too. Without stderr, the report of the mistake cannot be written. */
+static void report_of_a_mistake_keeps_errno(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	int copy = dup(STDERR_FILENO), err;
+	struct dk_frame f;
+
+	CHECK_INT(dk_call_enter(&f, &calm_op, &dk_local_default, objs, 1), -ENOENT);
+	fflush(stderr);
+	close(STDERR_FILENO);
+	errno = EXDEV;
+	dk_call_leave(&f);
+	err = errno;
+	dup2(copy, STDERR_FILENO);
+	close(copy);
+	CHECK_INT(err, EXDEV);
+}
+
 T_SUITE(signals,
 	T(handlers_call_at_any_moment),
 	T(handler_enters_a_call_at_any_instruction),
+	T(report_of_a_mistake_keeps_errno),
 	T(memory_is_managed_without_the_lock_of_calls));
