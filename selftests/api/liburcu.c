@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include "../world.h"
+#include "core/base/world.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

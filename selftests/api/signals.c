@@ -6,6 +6,9 @@
 #include "alloc.h"
 #include "test.h"
 
+#include "../world.h"
+#include "core/base/world.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
