@@ -270,8 +270,8 @@ DK_OP(kept, "signals::kept", (struct dk_obj *x), (x), (x));
 
 static struct dk_provider guest = DK_PROVIDER("guest");
 static struct dk_frame frames[SLOTS];
-static volatile int instructions;	/* until the handler enters a call; negative: steps end */
-static volatile bool has_entered;
+static int instructions;	/* until the handler enters a call; negative: the steps end */
+static bool has_entered;
 
 static int stepped_here(struct dk_call *c, struct dk_obj *x, bool *fast)
 {
@@ -300,10 +300,12 @@ static void take_step(int sig, siginfo_t *info, void *context)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *const objs[] = { &x };
 
-	if (sig == SIGTRAP && instructions-- == 0)
-		has_entered = CHECK_OK(dk_call_enter_key(&frames[0], NULL, &kept_op,
-							 &dk_local_default, DK_CPU, objs, 1));
-	*flags = instructions < 0 ? *flags & ~TRAP_FLAG : *flags | TRAP_FLAG;
+	if (sig == SIGTRAP)
+		STORE(instructions, LOAD(instructions) - 1);
+	if (sig == SIGTRAP && LOAD(instructions) == -1)
+		STORE(has_entered, CHECK_OK(dk_call_enter_key(&frames[0], NULL, &kept_op,
+							      &dk_local_default, DK_CPU, objs, 1)));
+	*flags = LOAD(instructions) < 0 ? *flags & ~TRAP_FLAG : *flags | TRAP_FLAG;
 }
 
 /* A call on the slow path may block signals. */
@@ -327,14 +329,15 @@ static bool interrupted_after(int n)
 
 	if (!CHECK(is_fast()))
 		return false;
-	has_entered = false;
-	instructions = n;
+	STORE(has_entered, false);
+	STORE(instructions, n);
 	raise(SIGUSR1);
 	stepped(&x, &fast);
-	in_call = has_entered;
-	instructions = -1;
-	CHECK_INT(dk_provider_inside(&guest, 0, &in), has_entered ? 0 : -ENOENT);
-	if (has_entered)
+	in_call = LOAD(has_entered);
+	/* not -1, at which the handler enters the call */
+	STORE(instructions, -2);
+	CHECK_INT(dk_provider_inside(&guest, 0, &in), LOAD(has_entered) ? 0 : -ENOENT);
+	if (LOAD(has_entered))
 		dk_call_leave(&frames[0]);
 	return in_call;
 }
@@ -355,7 +358,8 @@ static void handler_enters_a_call_at_any_instruction(void)
 	CHECK_OK(dk_impls_register(&guest, kept_impls, 1, &t_why));
 	if (is_fast()) {
 		for (i = 1; i < SLOTS; i++)
-			CHECK_OK(dk_call_enter(&frames[i], &stepped_op, &dk_local_default, objs, 1));
+			CHECK_OK(dk_call_enter(&frames[i], &stepped_op, &dk_local_default,
+					       objs, 1));
 		CHECK_OK(sigaction(SIGUSR1, &act, &user));
 		CHECK_OK(sigaction(SIGTRAP, &act, &trap));
 		while (interrupted_after(n))
@@ -380,7 +384,7 @@ static void handler_enters_a_call_at_any_instruction(void)
 
 /* ---- errno --------------------------------------------------------------------------- */
 
-/* A handler may make a mistake, too. Without stderr, the report of the mistake cannot be written. */
+/* A handler may make a mistake, too. Without stderr, the report of it cannot be written. */
 static void report_of_a_mistake_keeps_errno(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);

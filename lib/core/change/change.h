@@ -132,8 +132,8 @@ static inline u64 dkc_deadline(unsigned int ms)
 /*
  * Selects running calls of a provider by their functions. The first of @block, @backends and @any
  * that is set decides. If none is set, selects the calls of functions in the blocks that were
- * withdrawn before the wait began. The caller of dkc_wait() sets the members up to @deadline and, to
- * continue an earlier wait, @over.
+ * withdrawn before the wait began. The caller of dkc_wait() sets the members up to @deadline and,
+ * to continue an earlier wait, @over.
  */
 struct dkc_target {
 	const struct dkc_block *block;	/* select the functions of this block */
