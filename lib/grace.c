@@ -2,8 +2,7 @@
 /*
  * Waits for grace periods with a deadline, in userspace. liburcu 0.13 has no function to poll a
  * grace period, so a helper thread waits for the grace period. The helper and the provider share a
- * struct dkc_grace_thread, which is freed by the one that uses it last. A child of fork() starts
- * another helper, because that of the parent does not exist there.
+ * struct dkc_grace_thread, which is freed by the one that uses it last.
  */
 
 #include "private.h"
@@ -13,7 +12,6 @@
 
 struct dkc_grace_thread {
 	unsigned int owners;	/* references */
-	u32 forks;		/* dkc_num_forks() when the helper was started */
 	bool over;
 };
 
@@ -43,7 +41,6 @@ static int grace_start(struct dkc_grace_thread *t)
 	int err;
 
 	t->owners = 2;
-	t->forks = dkc_num_forks();
 	if (pthread_attr_init(&attr))
 		return -ENOMEM;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -82,14 +79,7 @@ bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
 		over = __atomic_load_n(&t->over, __ATOMIC_ACQUIRE);
 		if (over || (deadline && dkc_now() >= deadline))
 			break;
-		if (t->forks != dkc_num_forks() && grace_start(t)) {
-			/* without memory for a helper, the deadline does not hold */
-			t->owners = 1;
-			synchronize_rcu();
-			t->over = true;
-		} else {
-			nanosleep(&pause, NULL);
-		}
+		nanosleep(&pause, NULL);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return over;
@@ -100,8 +90,12 @@ void dkc_grace_end(struct dkc_grace *g)
 	struct dkc_grace_thread *t = g->thread;
 
 	g->thread = NULL;
-	if (t && t->forks != dkc_num_forks())
-		kvfree(t);
-	else if (t)
+	if (t)
 		grace_put(t);
+}
+
+void dkc_grace_forget(struct dkc_grace *g)
+{
+	kvfree(g->thread);
+	g->thread = NULL;
 }

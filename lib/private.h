@@ -42,7 +42,7 @@ void dkc_gate_unlock(const sigset_t *mask);
 void dkc_threads_lock(sigset_t *mask);
 void dkc_threads_unlock(const sigset_t *mask);
 
-/* Writes to stderr. Async-signal-safe. */
+/* Writes to stderr. Async-signal-safe; keeps errno. */
 void dkc_write_stderr(const char *text, size_t len);
 
 /*
@@ -94,5 +94,7 @@ void dkc_threads_before_fork(void);
 void dkc_threads_after_fork(bool child);
 void dkc_rcu_before_fork(void);
 void dkc_rcu_after_fork(bool child);
+/* lib/grace.c: in a child of fork(), in which no thread waits for the end of @g */
+void dkc_grace_forget(struct dkc_grace *g);
 
 #endif /* _DKC_PRIVATE_H */

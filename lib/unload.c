@@ -131,6 +131,9 @@ static void end_waits(struct dk_registry *reg)
 
 	for (core = reg->providers; core; core = next) {
 		next = core->next;
+		/* the next wait with a deadline begins another grace period */
+		dkc_grace_forget(&core->grace);
+		core->grace_begun = false;
 		if (core->waiters) {
 			core->waiters = 1;
 			dkc_wait_end(core);
