@@ -336,8 +336,9 @@ static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 
 	while (!err) {
 		if (take(p, "?")) {
-			if ((*t)->kind != DK_TYPE_OPTIONAL)
-				err = wrap_type(p, t, DK_TYPE_OPTIONAL, height);
+			if ((*t)->kind == DK_TYPE_OPTIONAL)
+				continue;
+			err = wrap_type(p, t, DK_TYPE_OPTIONAL, height);
 		} else if (take(p, "[")) {
 			u32 size = 0;
 
@@ -469,7 +470,7 @@ enum {
 	IS_INTEGER = 8,
 	IS_REAL = 16,
 	IS_IMAGINARY = 32,
-	IS_NUMBER_NAME = 64,	/* of any type */
+	IS_NUMBER_NAME = 64,	/* also of other types than ScalarType */
 	IS_ANY = 127,
 	IS_DTYPE = 128,		/* only of the type ScalarType */
 };
@@ -583,7 +584,7 @@ static unsigned int dtypes_of(const struct dk_type *t)
 	return t->kind == DK_TYPE_NAME && dkc_streq(t->name, "ScalarType") ? IS_DTYPE : 0;
 }
 
-/* Words are constants only in brackets. */
+/* Names of numbers are constants only in brackets. */
 static int take_element(struct parser *p, const struct dk_type *t, bool in_brackets)
 {
 	unsigned int words = in_brackets ? IS_NUMBER_NAME | dtypes_of(t) : 0;
