@@ -125,12 +125,16 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
                 progress(i, len(names))
             try:
                 live = _live.Operator.read(name)
-                if not live.is_defined:
-                    continue
-                new = {key: entry for key, entry in live.fallbacks(layout).items()
-                       if fallbacks.get(key) != entry}
-                _live.mirror_fallbacks(registry, new)
-                fallbacks.update(new)
+            except Error as e:
+                skipped.append(_live.Skipped(name, str(e)))
+                continue
+            if not live.is_defined:
+                continue
+            new = {key: entry for key, entry in live.fallbacks(layout).items()
+                   if fallbacks.get(key) != entry}
+            _live.mirror_fallbacks(registry, new)
+            fallbacks.update(new)
+            try:
                 found += differences(registry, live.mirror_functions(registry), live)
                 found += _stale_entries(live, layout)
             except Error as e:

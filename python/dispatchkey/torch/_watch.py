@@ -110,7 +110,8 @@ class Watch:
         return f"<Watch, {len(self)} events>"
 
     def __str__(self) -> str:
-        return "\n".join(map(str, (*self.events, *self.skipped))) or "nothing was registered"
+        lines = [str(event) for event in self.events] or ["nothing was registered"]
+        return "\n".join([*lines, *map(str, self.skipped)])
 
 
 @contextmanager
