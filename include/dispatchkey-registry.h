@@ -111,9 +111,10 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
  * @owner: the module or, in userspace, the program or shared object. When the owner is
- *	unloaded, its providers are unregistered. In the kernel, NULL means the module
- *	whose memory contains this struct. In userspace, NULL means that there is no
- *	owner: the provider may stay registered after its shared object is unloaded
+ *	unloaded, its providers are unregistered. The kernel also unregisters a
+ *	provider when a module's memory that contains this struct is freed. In
+ *	userspace, NULL means that there is no owner: the provider may stay registered
+ *	after its shared object is unloaded
  * @core: private; NULL when the provider is not registered and no call is
  *	running in its functions
  *

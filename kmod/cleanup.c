@@ -5,7 +5,8 @@
  * could not be unloaded, and its exit function would never run. What the exit function leaves
  * registered is unregistered here, in all registries, before the module's memory is freed. So are
  * arrays, functions and definitions in its memory that another module's provider has registered.
- * What is registered in init memory is unregistered before that is freed, after the init function.
+ * What is registered in init memory is unregistered when the init function has returned, before
+ * the kernel frees that memory.
  * Like dk_provider_unregister(), unregistering here waits for running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

@@ -148,7 +148,7 @@ static COLD void limit_raise(struct gate_record *r)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Enters a call of a thread that has no record, or whose slots are all in use. */
+/* Enters a call of a thread that has no record, or no free slot. */
 static COLD int enter_slowly(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
 	const void **slot;

@@ -8,7 +8,7 @@
 
 #include "private.h"
 
-/* A thread with this number of calls in flight takes a lock to enter another call. */
+/* A thread with about this number of calls in flight takes a lock to enter another call. */
 #define GATE_SLOTS	64
 #define CACHE_LINE	64
 

@@ -140,7 +140,10 @@ static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 n
 	}
 }
 
-/* An event stays in the queue while it is reported: a child of fork() then reports it again. */
+/*
+ * An event stays in the queue while it is reported: a child of fork() then reports it to the
+ * listeners that have not received it.
+ */
 static void report_queue(struct dkc_listeners *ls)
 {
 	struct dk_event event = { .size = sizeof(event) };

@@ -180,9 +180,9 @@ struct dkc_left {
 };
 
 /*
- * registry.c: finds something that an owner has left in a registry. A provider that does not name
- * its owner belongs to the owner whose memory contains its struct dk_provider. The caller must hold
- * the lock.
+ * registry.c: finds something that an owner has left in a registry. A provider belongs to the owner
+ * that it names, and to the owner whose memory contains its struct dk_provider. The caller must
+ * hold the lock.
  */
 bool dkc_left_by(struct dk_registry *reg, dkc_owns_fn owns, const void *owner,
 		 struct dkc_left *left);

@@ -214,7 +214,7 @@ static const struct {
 	{ -ENOSYS, "ENOSYS", "nothing serves" },
 	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
 	{ -ENODEV, "ENODEV", "the device is gone or offline, and nothing else serves" },
-	{ -EXDEV, "EXDEV", "the arguments are on two devices in" },
+	{ -EXDEV, "EXDEV", "the arguments are on several devices in" },
 	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down and does not serve" },
 };
 

@@ -241,7 +241,8 @@ static int print_counters(struct live *v, const struct dk_nl_stats *stats,
 
 /*
  * Reads the sums after the counters: calls go on meanwhile, and the sum of the rows must not be
- * above the total. If the counters were switched off meanwhile, the sums from before are printed.
+ * above the total, unless the counters were reset meanwhile. If they were switched off, the sums
+ * from before are printed.
  */
 static int show_counters(struct live *v, const struct dk_nl_stats *before,
 			 const struct dk_nl_counter_filter *filter)
