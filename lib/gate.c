@@ -80,6 +80,9 @@ void dkc_gate_init(void)
 
 /* ---- entering -------------------------------------------------------------------- */
 
+/* Running calls of slot_take() in this thread: signal handlers may interrupt them. */
+static __thread DKC_INITIAL_EXEC unsigned int taking;
+
 static void overflow_link(struct gate_overflow *d)
 {
 	d->next = overflow_calls;
@@ -109,14 +112,16 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
  * interrupted dk__keep() may be about to reserve it.
  *
  * A signal handler may run between any two instructions, and take a slot on the fast or the slow
- * path. So @limit is lowered first: then the fast path of a handler does not take the slot. If its
- * slow path takes the slot, cmpxchg_local() fails.
+ * path. So @limit is lowered first, and not raised while @taking is not 0: then the fast path of a
+ * handler does not take the slot. If its slow path takes the slot, cmpxchg_local() fails.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
 	const void **slot = &dkc_gate_self->slots[GATE_SLOTS];
-	const void *taken = (const char *)reg + SLOT_REG;
+	const void *mark = (const char *)reg + SLOT_REG;
 
+	taking++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	while (--slot > READ_ONCE(dk__self.top)) {
 		if (READ_ONCE(*slot))
 			continue;
@@ -124,10 +129,14 @@ static inline const void **slot_take(const struct dkc_reg *reg)
 			WRITE_ONCE(dk__self.limit, slot);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		/* the release pairs with the acquire in slot_read() */
-		if (!cmpxchg_local(slot, NULL, taken))
-			return slot;
+		if (!cmpxchg_local(slot, NULL, mark))
+			goto out;
 	}
-	return NULL;
+	slot = NULL;
+out:
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	taking--;
+	return slot;
 }
 
 /*
@@ -139,7 +148,7 @@ static COLD void limit_raise(struct gate_record *r)
 	sigset_t all, mask;
 
 	/* pairs with threads_complete() in lib/count.c: if false is loaded, the counters exist */
-	if (smp_load_acquire(&r->counts.incomplete))
+	if (smp_load_acquire(&r->counts.incomplete) || taking)
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &mask);

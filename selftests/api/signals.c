@@ -262,6 +262,7 @@ static void memory_is_managed_without_the_lock_of_calls(void)
 /* ---- a handler between any two instructions --------------------------------------------- */
 
 DK_OP(stepped, "signals::stepped", (struct dk_obj *x, bool *fast), (x, fast), (x));
+DK_OP(paired, "signals::paired", (struct dk_obj *x, int depth), (x, depth), (x));
 DK_OP(kept, "signals::kept", (struct dk_obj *x), (x), (x));
 
 #if defined(__x86_64__) && !defined(DKC_TSAN)
@@ -271,7 +272,14 @@ DK_OP(kept, "signals::kept", (struct dk_obj *x), (x), (x));
 static struct dk_provider guest = DK_PROVIDER("guest");
 static struct dk_frame frames[SLOTS];
 static int instructions;	/* until the handler enters a call; negative: the steps end */
-static bool has_entered;
+static bool has_entered, has_called;
+
+static void (*at_step)(void);	/* what the handler does */
+
+static int paired_here(struct dk_call *c, struct dk_obj *x, int depth)
+{
+	return depth ? paired(x, depth - 1) : 0;
+}
 
 static int stepped_here(struct dk_call *c, struct dk_obj *x, bool *fast)
 {
@@ -286,25 +294,42 @@ static int kept_here(struct dk_call *c, struct dk_obj *x)
 
 static const struct dk_impl stepped_impls[] = {
 	DK_IMPL(stepped, DK_COMPOSITE_EXPLICIT_AUTOGRAD, stepped_here),
+	DK_IMPL(paired, DK_COMPOSITE_EXPLICIT_AUTOGRAD, paired_here),
 };
 
 static const struct dk_impl kept_impls[] = { DK_IMPL(kept, DK_CPU, kept_here) };
 
+/* Enters a call on the slow path. */
+static void enter_kept(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+
+	STORE(has_entered, CHECK_OK(dk_call_enter_key(&frames[0], NULL, &kept_op,
+						      &dk_local_default, DK_CPU, objs, 1)));
+}
+
+/* Makes nested calls on the fast path, for which there may be too few slots. */
+static void call_twice(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	CHECK_OK(paired(&x, 1));
+	STORE(has_called, true);
+}
+
 /*
- * SIGUSR1 begins single steps. The handler of each step may enter the call. Then, or if
- * @instructions is negative, the steps end. They must not go on in functions that block signals.
+ * SIGUSR1 begins single steps. The handler of one step runs @at_step. Then, or if @instructions is
+ * negative, the steps end. They must not go on in functions that block signals.
  */
 static void take_step(int sig, siginfo_t *info, void *context)
 {
 	greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	const struct dk_obj *const objs[] = { &x };
 
 	if (sig == SIGTRAP)
 		STORE(instructions, LOAD(instructions) - 1);
 	if (sig == SIGTRAP && LOAD(instructions) == -1)
-		STORE(has_entered, CHECK_OK(dk_call_enter_key(&frames[0], NULL, &kept_op,
-							      &dk_local_default, DK_CPU, objs, 1)));
+		at_step();
 	*flags = LOAD(instructions) < 0 ? *flags & ~TRAP_FLAG : *flags | TRAP_FLAG;
 }
 
@@ -342,27 +367,54 @@ static bool interrupted_after(int n)
 	return in_call;
 }
 
-/* Only one slot is free. The interrupted call and that of the handler must not both use it. */
-static void handler_enters_a_call_at_any_instruction(void)
+/*
+ * Enters a call on the slow path, which the handler interrupts by nested calls. Nested calls must
+ * not use its slot, then or later. Returns false if entering the call is too short.
+ */
+static bool kept_after(int n)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_inside in = { .size = sizeof(in) };
+	bool in_call;
+
+	if (!CHECK(is_fast()))
+		return false;
+	STORE(has_called, false);
+	STORE(instructions, n);
+	raise(SIGUSR1);
+	enter_kept();
+	in_call = LOAD(has_called);
+	STORE(instructions, -2);
+	CHECK_OK(paired(&x, 1));
+	CHECK_INT(dk_provider_inside(&guest, 0, &in), 0);
+	dk_call_leave(&frames[0]);
+	CHECK_INT(dk_provider_inside(&guest, 0, &in), -ENOENT);
+	return in_call;
+}
+
+/* Steps through calls while only @free slots are free. */
+static void step_through(bool (*each)(int n), void (*step)(void), int free)
 {
 	struct sigaction user, trap, act = { .sa_sigaction = take_step, .sa_flags = SA_SIGINFO };
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *const objs[] = { &x };
 	int i, n = 0;
 
+	at_step = step;
 	t_register(&host);
 	t_register(&guest);
 	CHECK_OK(dk_op_define(&host, &stepped_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &paired_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&host, &kept_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&host, stepped_impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&host, stepped_impls, 2, &t_why));
 	CHECK_OK(dk_impls_register(&guest, kept_impls, 1, &t_why));
-	if (is_fast()) {
-		for (i = 1; i < SLOTS; i++)
+	if (is_fast() && CHECK_OK(paired(&x, 1))) {
+		for (i = 1; i < SLOTS + 1 - free; i++)
 			CHECK_OK(dk_call_enter(&frames[i], &stepped_op, &dk_local_default,
 					       objs, 1));
 		CHECK_OK(sigaction(SIGUSR1, &act, &user));
 		CHECK_OK(sigaction(SIGTRAP, &act, &trap));
-		while (interrupted_after(n))
+		while (each(n))
 			n++;
 		CHECK(n > 20);
 		CHECK_OK(sigaction(SIGTRAP, &trap, NULL));
@@ -375,7 +427,23 @@ static void handler_enters_a_call_at_any_instruction(void)
 	t_unregister(&guest);
 	t_unregister(&host);
 }
+
+/* The interrupted call and that of the handler must not both use the free slot. */
+static void handler_enters_a_call_at_any_instruction(void)
+{
+	step_through(interrupted_after, enter_kept, 1);
+}
+
+static void handler_calls_while_a_call_is_entered(void)
+{
+	step_through(kept_after, call_twice, 2);
+}
 #else
+static void handler_calls_while_a_call_is_entered(void)
+{
+	t_skip("single steps need an x86-64, and no ThreadSanitizer");
+}
+
 static void handler_enters_a_call_at_any_instruction(void)
 {
 	t_skip("single steps need an x86-64, and no ThreadSanitizer");
@@ -406,5 +474,6 @@ static void report_of_a_mistake_keeps_errno(void)
 T_SUITE(signals,
 	T(handlers_call_at_any_moment),
 	T(handler_enters_a_call_at_any_instruction),
+	T(handler_calls_while_a_call_is_entered),
 	T(report_of_a_mistake_keeps_errno),
 	T(memory_is_managed_without_the_lock_of_calls));
